@@ -134,16 +134,20 @@ fn after_bytes(left: u64) -> HeadState {
 /// Line ends, control characters and size are judged byte by byte, because a head that is wrong in
 /// one of these might never end.
 fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Result<(usize, bool), DoorRefusal> {
+    let mut used = bytes.len();
+    let mut is_ended = false;
+    // The last four bytes. No byte of a head is 0, so 0 says that there is none before.
+    let mut last_four = head.iter().rev().take(4).rev().fold(0_u32, |last, byte| last << 8 | u32::from(*byte));
     for (index, byte) in bytes.iter().copied().enumerate() {
-        match (head.last().copied(), byte) {
-            (Some(b'\r'), b'\n') => {}
+        match (last_four.to_be_bytes()[3], byte) {
+            (b'\r', b'\n') => {}
             (_, b'\n') => {
                 return Err(DoorRefusal::malformed("a line ends in LF without CR: end lines in CR LF"));
             }
-            (Some(b'\r'), _) => {
+            (b'\r', _) => {
                 return Err(DoorRefusal::malformed("a CR has no LF behind it: end lines in CR LF"));
             }
-            (None, b'\r') => {
+            (0, b'\r') => {
                 return Err(DoorRefusal::malformed("an empty line comes before the request line"));
             }
             (_, b'\r') => {}
@@ -152,19 +156,21 @@ fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Resul
             }
             _ => {}
         }
-        if head.len() == head_bytes_max {
+        if head.len() + index == head_bytes_max {
             return Err(DoorRefusal::new(
                 StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "head_too_large",
                 format!("the head is larger than {head_bytes_max} bytes: send less"),
             ));
         }
-        head.push(byte);
-        if head.ends_with(b"\r\n\r\n") {
-            return Ok((index + 1, true));
+        last_four = last_four << 8 | u32::from(byte);
+        if last_four == u32::from_be_bytes(*b"\r\n\r\n") {
+            (used, is_ended) = (index + 1, true);
+            break;
         }
     }
-    Ok((bytes.len(), false))
+    head.extend_from_slice(&bytes[..used]);
+    Ok((used, is_ended))
 }
 
 #[cfg(test)]
