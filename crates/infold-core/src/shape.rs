@@ -117,8 +117,12 @@ impl ShapeRules {
 
     /// Whether [`shape`] might offload a result, so that it is worth gathering what was said before it.
     pub fn may_offload(&self, result: &ToolResult<'_>) -> bool {
-        let bytes_max = self.file_bytes_max.min(self.output_bytes_max);
-        !result.is_own() && (result.text.len() > bytes_max || result.text.len() >= self.reread_bytes_min)
+        self.may_offload_unread(result) || (!result.is_own() && result.text.len() >= self.reread_bytes_min)
+    }
+
+    /// The same, if nothing was said before it.
+    pub fn may_offload_unread(&self, result: &ToolResult<'_>) -> bool {
+        !result.is_own() && result.text.len() > self.file_bytes_max.min(self.output_bytes_max)
     }
 }
 

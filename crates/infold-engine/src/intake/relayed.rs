@@ -81,7 +81,7 @@ impl Engine {
     /// Whether a result may be shown as a reference. Most are short and in no branch that bounds them.
     fn may_need_reference(&self, result: &ScrubbedResult, source: ResultSource) -> bool {
         let (tool, arguments, text) = (result.tool.as_str(), result.arguments.as_str(), result.content.as_str());
-        let may_be_long = || self.inner.settings.shape.may_offload(&ToolResult { tool, arguments, text });
+        let may_be_long = || self.inner.settings.shape.may_offload_unread(&ToolResult { tool, arguments, text });
         text.len() >= REFERENCE_BYTES_MIN
             && match source {
                 ResultSource::Request { is_bounded: false, .. } => may_be_long(),

@@ -213,16 +213,20 @@ impl Engine {
         Some((found.session.clone(), found.thread.clone()))
     }
 
-    /// Finds whose a call of another server's tool is, like [`Engine::issued`].
+    /// Finds whose a call of another server's tool is, like [`Engine::issued`]. The arguments are hashed if a model was seen
+    /// to make calls at all.
     pub fn issued_place(
         &self,
         who: &Principal,
         call_id: Option<&str>,
         tool: &str,
-        arguments_hash: &[u8; 32],
+        arguments_hash: impl FnOnce() -> [u8; 32],
     ) -> Option<CallPlace> {
-        let mut registry = self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = registry.find(&who.owner, call_id, tool, arguments_hash)?;
+        let registry = || self.inner.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_any = registry().owners.contains_key(&who.owner);
+        let hash = has_any.then(arguments_hash)?;
+        let mut registry = registry();
+        let found = registry.find(&who.owner, call_id, tool, &hash)?;
         let (session, thread) = (found.session.clone(), found.thread.clone());
         Some(CallPlace::Proxy { session, thread, call_id: found.call.id.clone() })
     }

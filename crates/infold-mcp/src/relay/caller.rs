@@ -36,8 +36,8 @@ impl RelayCaller {
         let client = ClientLine::new(context);
         let meta = client.meta();
         let call_id = CALL_IDS.iter().find_map(|key| meta.get(*key)?.as_str()).map(str::to_owned);
-        let arguments = serde_json::to_string(arguments).unwrap_or_default();
-        let issued = engine.issued_place(&who, call_id.as_deref(), tool, &arguments_hash(&arguments));
+        let hash = || arguments_hash(&serde_json::to_string(arguments).unwrap_or_default());
+        let issued = engine.issued_place(&who, call_id.as_deref(), tool, hash);
         let place = issued.unwrap_or_else(|| unseen_place(engine, &who, meta));
         Self { who, place, call_id, client }
     }

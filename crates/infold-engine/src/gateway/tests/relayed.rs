@@ -310,14 +310,14 @@ async fn with_a_gateway_calls_of_all_tools_are_remembered_with_their_ids() {
     };
     let usual = Bench::new(settings());
     usual.engine.calls_issued(&usual.who, &name("s"), &Thread::Main, call());
-    assert_eq!(usual.engine.issued_place(&usual.who, None, "files__run", &hash), None);
+    assert_eq!(usual.engine.issued_place(&usual.who, None, "files__run", || hash), None);
 
     let turn = TurnSettings { kept_calls: KeptCalls::All, ..settings().turn };
     let bench = Bench::new(EngineSettings { turn, ..settings() });
     bench.engine.calls_issued(&bench.who, &name("s"), &Thread::Main, call());
     let place = CallPlace::Proxy { session: name("s"), thread: Thread::Main, call_id: "call_9".to_owned() };
-    assert_eq!(bench.engine.issued_place(&bench.who, None, "files__run", &hash), Some(place));
-    assert_eq!(bench.engine.issued_place(&bench.who, None, "files__run", &hash), None, "once");
+    assert_eq!(bench.engine.issued_place(&bench.who, None, "files__run", || hash), Some(place));
+    assert_eq!(bench.engine.issued_place(&bench.who, None, "files__run", || hash), None, "once");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
