@@ -36,6 +36,7 @@ pub use login::{
     Forgotten, HttpLogin, LoginError, LoginFlow, LoginPlace, LoginRequest, LoginReturn, LoginStamp, LoginStore,
     SessionBus, StoreWish, keyring_problem,
 };
+pub(crate) use message::with;
 pub use options::{
     Ask, CallNotice, CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits,
 };

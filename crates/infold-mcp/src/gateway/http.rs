@@ -169,7 +169,8 @@ impl HttpLeg {
     }
 
     fn body(&self, message: &Value) -> Result<String, LinkError> {
-        let (body, bytes_max) = (message.to_string(), self.parts.message_bytes_max);
+        // A value that was parsed can be written.
+        let (body, bytes_max) = (serde_json::to_string(message).unwrap_or_default(), self.parts.message_bytes_max);
         let bytes = body.len();
         if bytes > bytes_max { Err(LinkError::RequestTooLong { bytes, bytes_max }) } else { Ok(body) }
     }

@@ -86,12 +86,18 @@ fn rpc_error(mut error: Value) -> RpcError {
 
 /// A request of ours. The id comes first, because that is how it is found in what is too long to be read.
 pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+    with(json!({ "jsonrpc": "2.0", "id": id, "method": method }), "params", params)
 }
 
 /// A notification of ours.
 pub(super) fn notice(method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+    with(json!({ "jsonrpc": "2.0", "method": method }), "params", params)
+}
+
+/// An object with one more field. The value is moved there, where `json!` would copy it.
+pub(crate) fn with(mut object: Value, key: &str, value: Value) -> Value {
+    object[key] = value;
+    object
 }
 
 /// The notification that gives a request up.
@@ -102,7 +108,7 @@ pub(super) fn cancelled(id: u64) -> Value {
 /// The answer to a server's request.
 pub(super) fn answer(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Ok(result) => with(json!({ "jsonrpc": "2.0", "id": id }), "result", result),
         Err(RpcError { code, message, data: None }) => {
             json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
         }

@@ -18,7 +18,7 @@ use super::content::ServerResult;
 use super::host::Host;
 use super::suspended::{CallStep, RunningCall};
 use crate::answer;
-use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments};
+use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments, with};
 
 /// The code of an error whose own code is none.
 const INTERNAL_ERROR: i32 = -32_603;
@@ -165,7 +165,7 @@ impl Gateway {
             }
             None => {
                 let link = self.link_for(host, target, caller).await.map_err(NoResult::Refused)?;
-                let mut params = json!({ "name": target.definition.tool, "arguments": arguments });
+                let mut params = with(json!({ "name": target.definition.tool }), "arguments", arguments);
                 input.add_to(&mut params, &self.seal, whose).map_err(NoResult::Rpc)?;
                 (self.follow_rounds(&link, (host, target), (params, written), caller).await, link)
             }
@@ -221,7 +221,12 @@ impl Gateway {
             session,
             notices: Some(notices),
             capabilities: Some(caller.client.capabilities()),
-            input_schema: marks_arguments(&target.definition.input).then(|| target.definition.input.clone()),
+            input_schema: target
+                .definition
+                .input
+                .as_object()
+                .is_some_and(marks_arguments)
+                .then(|| target.definition.input.clone()),
             ..CallOptions::within(host.entry.limits.call_timeout_ms)
         };
         let asked = link.clone();

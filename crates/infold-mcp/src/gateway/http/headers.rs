@@ -1,7 +1,7 @@
 //! Headers of requests: the user's own, and those by which servers of the newer era can route a request unread.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{HttpRequest, PROTOCOL_VERSION};
 use crate::gateway::era::{LinkEra, MODERN_VERSION};
@@ -70,16 +70,16 @@ fn mark(headers: &mut HeaderMap, schema: &Value, arguments: &Value, depth: usize
 }
 
 /// Whether a schema marks arguments that are repeated in a request's head.
-pub(crate) fn marks_arguments(schema: &Value) -> bool {
-    marks_at(schema, 0)
+pub(crate) fn marks_arguments(schema: &Map<String, Value>) -> bool {
+    marks_at(schema.get("properties"), 0)
 }
 
-fn marks_at(schema: &Value, depth: usize) -> bool {
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+fn marks_at(properties: Option<&Value>, depth: usize) -> bool {
+    let properties = properties.and_then(Value::as_object).into_iter().flatten();
     depth < DEPTH_MAX
         && properties
             .map(|(_, property)| property)
-            .any(|property| property.get(MARK).is_some() || marks_at(property, depth + 1))
+            .any(|property| property.get(MARK).is_some() || marks_at(property.get("properties"), depth + 1))
 }
 
 /// A text as a header's value. What a header cannot carry is written in base64, in the protocol's frame.
