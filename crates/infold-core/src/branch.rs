@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::findings::Findings;
+use crate::memory::{MemoryId, WorkPlace};
 use crate::{Allocation, BranchId, Claims, Scrubbed, Thread};
 
 /// Where a branch is in its life. The last three are ends; a branch reaches exactly one of them in
@@ -210,9 +211,12 @@ pub struct Branch {
     pub description: Scrubbed,
     /// What it was asked to do, in full; `None` where the description says it all.
     pub prompt: Option<Scrubbed>,
-    /// What was remembered for it when it opened; part of its opening message.
+    /// The memories that it was given when it opened. Their text is in its opening alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<Scrubbed>,
+    pub memories: Vec<MemoryId>,
+    /// Where its work is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_place: Option<WorkPlace>,
     /// Who opened it. A branch never has more rights than this.
     #[serde(default)]
     pub claims: Claims,

@@ -10,6 +10,7 @@ mod observe;
 mod open;
 mod rollback;
 
+use crate::memory::{OpeningMemories, WorkPlace};
 use crate::record::Usage;
 use crate::{
     BranchId, Claims, Counter, EndReason, Event, Isolation, Limits, Operation, Origin, Scrubbed, Session, Start, Thread,
@@ -47,6 +48,10 @@ pub struct Open {
     pub isolation: Isolation,
     /// When its time begins to run.
     pub start: Start,
+    /// Memories for it.
+    pub memories: OpeningMemories,
+    /// Where its work is done, if that is known.
+    pub work_place: Option<WorkPlace>,
     /// The time of the opening that was `openings_per_minute_max` openings ago, if there were that many. If that is
     /// less than a minute ago, this opening comes too soon.
     pub rate_mark_ms: Option<u64>,

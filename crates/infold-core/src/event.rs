@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fork::{ProcessingStats, Profile};
+use crate::memory::{InjectedContext, WorkPlace};
 use crate::{
     Allocation, BlobId, BranchId, Claims, EndReason, Isolation, ProjectHash, Scrubbed, SessionId, Start, Thread,
 };
@@ -43,9 +44,12 @@ pub struct Opening {
     /// What it was asked to do, in full; `None` where the description says it all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Scrubbed>,
-    /// What was remembered for it, added to its opening message.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<Scrubbed>,
+    /// The memories that it was given, added to its opening message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected: Option<InjectedContext>,
+    /// Where its work is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_place: Option<WorkPlace>,
     /// What its thread begins with.
     #[serde(default, skip_serializing_if = "Isolation::is_isolated")]
     pub isolation: Isolation,

@@ -13,10 +13,8 @@ mod pins;
 mod rights;
 mod search;
 mod select;
-mod stem;
 mod tool;
 mod validate;
-mod words;
 
 pub use definition::{Definition, DefinitionFate, DefinitionHash, DefinitionProblem, DefinitionsRead, ToolHints};
 pub use entry::{

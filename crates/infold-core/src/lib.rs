@@ -16,6 +16,7 @@ pub mod gateway;
 mod ids;
 mod input;
 mod limits;
+pub mod memory;
 mod models;
 mod offload;
 mod own_tools;
@@ -28,8 +29,10 @@ pub mod rescue;
 mod scrub;
 mod session;
 mod shape;
+mod stem;
 pub mod transcript;
 pub mod view;
+mod words;
 pub mod writes;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};

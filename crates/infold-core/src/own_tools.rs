@@ -28,6 +28,12 @@ pub enum OwnTool {
     ContextFork,
     /// Ends a session and folds what is open in it.
     SessionEnd,
+    /// Finds memories of earlier work.
+    MemorySearch,
+    /// Keeps a lesson.
+    MemoryRecord,
+    /// Takes back whether a memory helped.
+    MemoryFeedback,
 }
 
 /// What one of infold's tools does to a session.
@@ -47,7 +53,7 @@ pub enum ToolEffect {
 
 impl OwnTool {
     /// Every tool, in the order in which they are listed.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::BranchCreate,
         Self::BranchReturn,
         Self::BranchStatus,
@@ -59,6 +65,9 @@ impl OwnTool {
         Self::ContextRollback,
         Self::ContextFork,
         Self::SessionEnd,
+        Self::MemorySearch,
+        Self::MemoryRecord,
+        Self::MemoryFeedback,
     ];
 
     /// Its name in infold's own list of tools; clients may put a prefix before it.
@@ -75,6 +84,9 @@ impl OwnTool {
             Self::ContextRollback => "context_rollback",
             Self::ContextFork => "context_fork",
             Self::SessionEnd => "session_end",
+            Self::MemorySearch => "memory_search",
+            Self::MemoryRecord => "memory_record",
+            Self::MemoryFeedback => "memory_feedback",
         }
     }
 
@@ -89,7 +101,10 @@ impl OwnTool {
             | Self::ContextBranchStatus
             | Self::ContextListBranches
             | Self::ContextFork
-            | Self::SessionEnd => ToolEffect::Ask,
+            | Self::SessionEnd
+            | Self::MemorySearch
+            | Self::MemoryRecord
+            | Self::MemoryFeedback => ToolEffect::Ask,
         }
     }
 
@@ -104,10 +119,14 @@ impl OwnTool {
         Self::ALL.into_iter().filter(|own| own.is_spelled(tool)).max_by_key(|own| own.name().len())
     }
 
-    /// Whether this spelling of a client's is this tool: its name, or a prefix, a separator and its name.
+    /// Whether this spelling of a client's is this tool: its name, or a prefix, a separator and its name. Many servers
+    /// have tools about memories, so the prefix of these has to name infold.
     pub fn is_spelled(self, tool: &str) -> bool {
-        let prefix = tool.strip_suffix(self.name());
-        prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with(['_', '.', '/', '-', ':']))
+        let separators = ['_', '.', '/', '-', ':'];
+        let Some(prefix) = tool.strip_suffix(self.name()) else { return false };
+        let is_shared = matches!(self, Self::MemorySearch | Self::MemoryRecord | Self::MemoryFeedback);
+        let names_infold = || prefix.trim_end_matches(separators).ends_with("infold");
+        prefix.is_empty() || prefix.ends_with(separators) && (!is_shared || names_infold())
     }
 
     /// The name of the tool that folds a branch which the tool `opening` opened, with the same client's prefix.

@@ -157,8 +157,8 @@ impl TranscriptWriter {
 
 /// The message that a branch's own thread begins with.
 fn opening_message(opening: &Opening) -> Scrubbed {
-    let parts: Vec<&Scrubbed> =
-        [&opening.description].into_iter().chain(&opening.prompt).chain(&opening.memories).collect();
+    let injected = opening.injected.as_ref().map(|given| &given.text);
+    let parts: Vec<&Scrubbed> = [&opening.description].into_iter().chain(&opening.prompt).chain(injected).collect();
     Scrubbed::join(&parts, "\n\n")
 }
 

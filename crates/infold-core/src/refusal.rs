@@ -154,6 +154,30 @@ pub enum Refusal {
         /// The handle as the caller gave it.
         ref_id: String,
     },
+    /// No such memory for this caller. Somebody else's gives the same answer.
+    #[error("Memory not found: {memory}")]
+    MemoryNotFound {
+        /// The memory's name as the caller gave it.
+        memory: String,
+    },
+    /// The caller has as many memories as may be.
+    #[error("There are {memories_max} memories, which is the limit: forget some first")]
+    TooManyMemories {
+        /// Memories that one principal may have.
+        memories_max: u64,
+    },
+    /// No such change of memories, or none that could be undone.
+    #[error("No change {change} of memories: `infold memory undo --list` lists those there are")]
+    ChangeNotFound {
+        /// The change's number as the caller gave it; `to undo` if the caller gave none.
+        change: String,
+    },
+    /// The change was undone before.
+    #[error("Change {change} is undone already: undo the undoing if you want it back")]
+    ChangeUndone {
+        /// The change's number.
+        change: i64,
+    },
     /// The caller took the request back before it was done.
     #[error("Cancelled by the caller: what was done so far stays done")]
     Cancelled,
@@ -194,6 +218,10 @@ impl Refusal {
             Self::ContextLimit { .. } => "context_limit_exceeded",
             Self::KeyReused => "idempotency_key_reused",
             Self::ResultNotFound { .. } => "result_not_found",
+            Self::MemoryNotFound { .. } => "memory_not_found",
+            Self::TooManyMemories { .. } => "memory_limit_exceeded",
+            Self::ChangeNotFound { .. } => "change_not_found",
+            Self::ChangeUndone { .. } => "change_undone",
             Self::Cancelled => "cancelled",
         }
     }
@@ -209,7 +237,9 @@ impl Refusal {
             | Self::BranchNotFound { .. }
             | Self::NotForked { .. }
             | Self::NothingActive { .. }
-            | Self::ResultNotFound { .. } => 404,
+            | Self::ResultNotFound { .. }
+            | Self::MemoryNotFound { .. }
+            | Self::ChangeNotFound { .. } => 404,
             Self::SessionOver { .. }
             | Self::SessionExists { .. }
             | Self::NotActive { .. }
@@ -218,6 +248,8 @@ impl Refusal {
             | Self::BudgetGone
             | Self::ContextLimit { .. }
             | Self::KeyReused
+            | Self::TooManyMemories { .. }
+            | Self::ChangeUndone { .. }
             | Self::Cancelled => 409,
             Self::TooManyInSession { .. }
             | Self::TooManyInInstance { .. }

@@ -78,7 +78,7 @@ pub fn writing(tool: &str, arguments: &str) -> Option<Writing> {
 /// What a call would write, for arguments that are parsed already; `None` if it writes nothing.
 pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
     let name = tool.to_ascii_lowercase();
-    let last = name.rsplit("__").next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    let last = last_part(&name);
     let (means, texts) = if OwnTool::spelled(last).is_some() {
         return None;
     } else if last == "exec" && arguments.is_string() {
@@ -93,6 +93,17 @@ pub fn writing_of(tool: &str, arguments: &Value) -> Option<Writing> {
         return None;
     };
     Some(Writing { means, texts }).filter(|writing| !writing.texts.is_empty())
+}
+
+/// The commands that a call runs; none if its tool is no shell.
+pub(crate) fn commands_run(tool: &str, arguments: &Value) -> Vec<String> {
+    let name = tool.to_ascii_lowercase();
+    if SHELLS.contains(&last_part(&name)) { commands(arguments) } else { Vec::new() }
+}
+
+/// The last part of a tool's name, without its server's.
+fn last_part(name: &str) -> &str {
+    name.rsplit("__").next().unwrap_or_default().rsplit('.').next().unwrap_or_default()
 }
 
 fn is_editor(name: &str) -> bool {

@@ -38,14 +38,16 @@ impl DecisionDraft<'_> {
         let limits = self.rules.limits;
         let timeout_s = open.timeout_s.unwrap_or(limits.timeout_default_s).min(limits.timeout_max_s);
         let depth = self.session.depth(&parent) + 1;
+        let injected = open.memories.given(&open.id, budget_tokens, brief_tokens, self.rules.counter);
         self.push(Event::BranchOpened(Box::new(Opening {
             branch: open.id.clone(),
             parent,
             depth,
             description: open.description.clone(),
             prompt: open.prompt.clone(),
-            memories: Vec::new(),
-            brief_tokens,
+            brief_tokens: brief_tokens + injected.as_ref().map_or(0, |given| given.tokens),
+            injected,
+            work_place: open.work_place.clone(),
             budget_tokens,
             allocation: limits.allocation,
             timeout_ms: timeout_s * 1000,

@@ -7,6 +7,7 @@ mod races;
 mod turns;
 mod words;
 
+use crate::memory::OpeningMemories;
 use crate::{
     Allocation, BranchId, Claims, Command, ContextBound, Counter, Decision, Family, IdKey, Limits, Open, Operation,
     Owner, Refusal, ReturnOutcome, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
@@ -91,6 +92,8 @@ pub(crate) fn open(number: u64, parent: Option<Thread>, budget_tokens: Option<u6
         claims: Claims::default(),
         isolation: crate::Isolation::Isolated,
         start: crate::Start::AtOnce,
+        memories: OpeningMemories::Nothing,
+        work_place: None,
         rate_mark_ms: None,
     }))
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::parameters::ParameterTexts;
-use super::words::{SearchWord, words};
+use crate::words::{SearchWord, words};
 use exact::ExactNames;
 use weigh::{FIELDS, WordCounts};
 

@@ -44,7 +44,7 @@ pub(super) struct OpeningAnswer {
     pub isolation: Isolation,
     pub budget_tokens: Option<u64>,
     pub timeout_s: Option<u64>,
-    pub memories: Vec<String>,
+    pub injected_context: Option<String>,
     /// Set if a script made the call.
     pub script: Option<ByScript>,
 }
@@ -110,8 +110,7 @@ struct Fields {
     isolation: Option<String>,
     budget_allocated: Option<u64>,
     timeout_seconds: Option<u64>,
-    #[serde(default)]
-    memories: Vec<Value>,
+    injected_context: Option<String>,
     success: Option<bool>,
     folded_at: Option<IgnoredAny>,
     message: Option<String>,
@@ -181,14 +180,9 @@ fn opened(fields: Fields, key: &IdKey) -> Option<OpeningAnswer> {
         isolation: fields.isolation.as_deref().and_then(Isolation::parse).unwrap_or_default(),
         budget_tokens: fields.budget_allocated,
         timeout_s: fields.timeout_seconds,
-        memories: fields.memories.iter().map(memory).collect(),
+        injected_context: fields.injected_context,
         script: None,
     })
-}
-
-fn memory(value: &Value) -> String {
-    let text = value.as_str().or_else(|| value.get("text")?.as_str());
-    text.map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn returned(fields: Fields, key: &IdKey) -> Option<ReturnAnswer> {

@@ -57,9 +57,13 @@ pub(super) fn brief(call: &CallBlock<'_>, opened: &OpeningAnswer, scrubber: &Scr
     if let Some(prompt) = &arguments.prompt {
         say(format_args!("\n{}\n", scrubbed(prompt, scrubber)));
     }
-    if !opened.memories.is_empty() {
-        say(format_args!("\nRemembered from earlier work:\n"));
-        opened.memories.iter().for_each(|memory| say(format_args!("- {}\n", scrubbed(memory, scrubber))));
+    if let Some(injected) = &opened.injected_context {
+        say(format_args!(
+            "
+{}
+",
+            scrubbed(injected, scrubber)
+        ));
     }
     if let Some(budget_tokens) = opened.budget_tokens {
         say(format_args!("\nBudget: {} tokens.", grouped(budget_tokens)));

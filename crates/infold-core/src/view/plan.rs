@@ -190,6 +190,7 @@ impl Walk<'_> {
             budget_tokens: opened.budget_tokens,
             timeout_s: opened.timeout_s,
             isolation: opened.isolation,
+            injected_context: opened.injected_context.clone(),
         };
         let parent = self.tree.nodes[self.tree.nodes[node].parent].thread();
         self.actions.push(PlanAction::Adopt { branch: branch.clone(), parent, opening });

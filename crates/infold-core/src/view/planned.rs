@@ -206,4 +206,6 @@ pub struct FoundOpening {
     pub timeout_s: Option<u64>,
     /// Whether the branch's thread begins with its parent's view.
     pub isolation: Isolation,
+    /// The memories that the opening was given, as one text.
+    pub injected_context: Option<String>,
 }

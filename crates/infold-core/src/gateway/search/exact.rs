@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::gateway::words::{WordExtent, words};
+use crate::words::{WordExtent, words};
 
 /// What clients put before the names of all servers.
 const CLIENT_PREFIX: &str = "mcp__";

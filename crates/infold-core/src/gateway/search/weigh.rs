@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Posting;
-use crate::gateway::words::{SearchWord, WordExtent};
+use crate::words::{SearchWord, WordExtent};
 
 /// The fields of a tool: its name, its server's name, its description, the names of its parameters, and their texts.
 pub(super) const FIELDS: usize = 5;

@@ -20,13 +20,11 @@ fn act(effect: ToolEffect, answer: &str) -> Option<Act> {
 
 #[test]
 fn an_opening_needs_a_real_id() {
-    let real = format!(
-        r#"{{"branch_id":"{}","budget_allocated":7,"isolation":"inherit","memories":["a",{{"text":"b"}}]}}"#,
-        id()
-    );
+    let real =
+        format!(r#"{{"branch_id":"{}","budget_allocated":7,"isolation":"inherit","injected_context":"a note"}}"#, id());
     let Some(Act::Open(opened)) = act(ToolEffect::Open, &real) else { panic!("it opened") };
     assert_eq!((opened.budget_tokens, opened.isolation), (Some(7), Isolation::Inherit));
-    assert_eq!(opened.memories, ["a", "b"]);
+    assert_eq!(opened.injected_context.as_deref(), Some("a note"));
 
     let forged = real.replace(&id().as_str()[30..], "000000000");
     assert!(act(ToolEffect::Open, &forged).is_none());
