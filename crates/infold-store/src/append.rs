@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use infold_core::{BlobId, BranchId, Decision, Event, Scrubbed};
+use infold_core::{BlobId, BranchId, Decision, Scrubbed};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{Payload, to_json};
-use crate::{NewDecisions, Room, SessionKey, Store, StoreError, blobs, proxied, room};
+use crate::{NewDecisions, NewLessons, NewShown, Reply, Room, SessionKey, Store, StoreError};
+use crate::{blobs, memory, proxied, reply, room};
 
 /// A tool result that is offloaded: it is stored, and the model is shown a reference.
 #[derive(Debug, Clone)]
@@ -20,17 +21,6 @@ pub struct NewBlob {
     pub content: Scrubbed,
     /// The branch that the result was seen in; `None` for the main thread.
     pub branch: Option<BranchId>,
-}
-
-/// An answer that is stored so that a repeated call with the same idempotency key gets it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// The idempotency key that the caller chose.
-    pub key: String,
-    /// A hash of the request. It distinguishes a repeated call from another call that reuses the key by mistake.
-    pub fingerprint: [u8; 32],
-    /// The answer, as the engine serialised it.
-    pub answer: String,
 }
 
 /// Whether a session of a project has to be the project's current one when it is recorded for the first time.
@@ -56,6 +46,10 @@ pub struct Append {
     pub blobs: Vec<NewBlob>,
     /// What was decided about the session's model requests.
     pub new_decisions: NewDecisions,
+    /// What the branch that returns says about lessons.
+    pub lessons: Option<NewLessons>,
+    /// What the branch that is opened was given.
+    pub shown: Option<NewShown>,
     /// The answer to store, if the call had an idempotency key.
     pub reply: Option<Reply>,
     /// Whether a new session has to be its project's current one.
@@ -84,8 +78,10 @@ fn write(transaction: &Transaction<'_>, append: &Append) -> Result<(), StoreErro
         blobs::insert(transaction, &key, session.owner.as_str(), blob)?;
     }
     proxied::save_decisions(transaction, &key, &append.new_decisions)?;
+    memory::write_lessons(transaction, &key, append)?;
+    memory::write_shown(transaction, append)?;
     if let Some(reply) = &append.reply {
-        write_reply(transaction, &key, reply)?;
+        reply::write(transaction, &key, reply)?;
     }
     Ok(())
 }
@@ -184,35 +180,13 @@ fn write_events(transaction: &Transaction<'_>, key: &str, append: &Append) -> Re
     for (version, event) in (append.decided_on + 1..).zip(&append.decision.events) {
         let payload = Payload(to_json("event", event)?);
         let branch = event.branch().map(BranchId::as_str);
-        let end = match event {
-            // Only an end that something can be learnt from has a status: the view `outbox` selects rows by it.
-            Event::BranchEnded { generation, reason, .. } => {
-                Some((*generation, reason.can_teach().then(|| reason.status().as_str())))
-            }
-            _ => None,
-        };
+        let (generation, status) = memory::end_columns(event, &append.decision.after);
         transaction
             .prepare_cached(
                 "INSERT INTO events (id, session_id, version, at, branch, generation, status, payload)
                  VALUES ((SELECT id FROM next_event), ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![
-                key,
-                version,
-                append.at_ms,
-                branch,
-                end.map(|(generation, _)| generation),
-                end.and_then(|(_, status)| status),
-                payload
-            ])?;
+            .execute(params![key, version, append.at_ms, branch, generation, status, payload])?;
     }
     Ok(())
-}
-
-fn write_reply(transaction: &Transaction<'_>, key: &str, reply: &Reply) -> Result<(), StoreError> {
-    let inserted = transaction
-        .prepare_cached("INSERT OR IGNORE INTO replies (session_id, key, fingerprint, answer) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![key, reply.key, reply.fingerprint, reply.answer])?;
-    // Another call with this key was stored first: loading the session again finds its answer.
-    if inserted == 1 { Ok(()) } else { Err(StoreError::Moved) }
 }

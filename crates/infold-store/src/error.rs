@@ -2,6 +2,7 @@
 //! which asks to decide again.
 
 use infold_core::BranchId;
+use infold_core::memory::MemoryId;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,6 +74,21 @@ pub enum StoreError {
     /// Any other error of SQLite's.
     #[error("database: {0}")]
     Sql(String),
+    /// The index of the memories' words is missing or damaged. It can be made anew from the memories.
+    #[error("the index of the memories cannot be read ({problem}): `infold memory` makes it anew")]
+    NoMemoryIndex {
+        /// What SQLite reported.
+        problem: String,
+    },
+    /// An owner has as many memories as may be, and none of them may make room.
+    #[error("there are {memories_max} memories, which is the limit: forget some first")]
+    MemoriesFull {
+        /// How many memories an owner may have.
+        memories_max: u64,
+    },
+    /// The memory that was named is not there, or is another owner's.
+    #[error("no memory {0}")]
+    UnknownMemory(MemoryId),
     /// The store is shutting down and takes no more work.
     #[error("the store is shutting down")]
     Closed,

@@ -208,7 +208,7 @@ impl Store {
 }
 
 /// Text that was scrubbed before it was stored.
-fn stored_text(text: String) -> Scrubbed {
+pub(crate) fn stored_text(text: String) -> Scrubbed {
     serde_json::from_value(serde_json::Value::String(text)).unwrap_or_default()
 }
 

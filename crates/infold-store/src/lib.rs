@@ -19,9 +19,11 @@ mod identity;
 mod key_file;
 mod list;
 mod load;
+mod memory;
 mod proxied;
 mod readers;
 mod replay;
+mod reply;
 mod requests;
 mod room;
 mod schema;
@@ -34,7 +36,7 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
-pub use append::{Append, NewBlob, ProjectSlot, Reply};
+pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
 pub use connection::{StoreSettings, Synchronous};
@@ -45,8 +47,16 @@ pub use health::Health;
 pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
+pub use memory::{
+    AddedMemories, ChangeRow, EvidenceKind, EvidenceRow, Extraction, FieldWords, ForgetSource, Forgotten,
+    FoundMemories, HeldText, KeptMemory, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryCandidate, MemoryCounts,
+    MemoryDetail, MemoryFilter, MemoryRow, MemorySearch, MemoryUpdate, MemoryVector, NewEvidence, NewLessons,
+    NewMemories, NewShown, OutboxBatch, OutboxEnd, ProjectRow, SearchReach, ShownMemory, ShownRow, SilenceScope,
+    StateFilter, StoredMark, TextLapse, UndoAnswer,
+};
 pub use proxied::{CountedCall, DecisionRows, Edits, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;
+pub use reply::Reply;
 pub use requests::{NewRequest, RequestQuery, RequestRow, RequestSelection, SessionRequests, StoredCalibration};
 pub use room::Room;
 pub use snapshots::Snapshot;

@@ -1,14 +1,15 @@
 //! Deletes what is over: sessions that nobody has used for a while, and archived branches past their time.
 //!
 //! A session's ended branches go to the archive before its own rows are deleted. The newest event id is stored before
-//! that as well, because ids must not begin again.
+//! that as well, because ids must not begin again. A session with ends that wait to be learnt from stays, but not longer
+//! than archived branches do.
 
-use infold_core::SessionId;
+use infold_core::{Event, Scrubbed, SessionId};
 use rusqlite::{Transaction, params};
 
 use crate::codec::{pack, to_json};
 use crate::load::session_key;
-use crate::replay::ends;
+use crate::replay::{Ended, ends};
 use crate::{SessionKey, Store, StoreError};
 
 /// What is over by now, as times in milliseconds since 1970.
@@ -45,7 +46,9 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
             "SELECT owner, name FROM sessions
              WHERE active_at < CASE WHEN substr(name, 1, length(?3)) = ?3
                  OR EXISTS (SELECT 1 FROM proxied WHERE session_id = sessions.id) THEN ?4 ELSE ?1 END
-             AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1) LIMIT ?2",
+             AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1)
+             AND (active_at < ?4 OR NOT EXISTS (SELECT 1 FROM events WHERE session_id = sessions.id
+                 AND status IS NOT NULL AND id > (SELECT learnt FROM instance))) LIMIT ?2",
         )?
         .query_map(
             params![sweep.active_before_ms, sweep.sessions_max, SessionId::RESCUED, sweep.ended_before_ms],
@@ -59,6 +62,7 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
     for session in lapsed {
         let key = session_key(session)?;
         archive(transaction, &key)?;
+        transaction.prepare_cached("DELETE FROM memory_lessons WHERE session = ?1")?.execute([key.as_text()])?;
         transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([key.as_text()])?;
     }
     if sessions > 0 {
@@ -67,13 +71,19 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
             [],
         )?;
     }
+    transaction
+        .prepare_cached(
+            "DELETE FROM memory_shown WHERE at < ?1 AND NOT EXISTS (SELECT 1 FROM branches WHERE id = branch)",
+        )?
+        .execute([sweep.ended_before_ms])?;
     let archived =
         transaction.prepare_cached("DELETE FROM archive WHERE ended_at < ?1")?.execute([sweep.ended_before_ms])?;
     Ok(Swept { sessions, archived })
 }
 
 fn archive(transaction: &Transaction<'_>, key: &SessionKey) -> Result<(), StoreError> {
-    for end in ends(transaction, key)? {
+    for mut end in ends(transaction, key)? {
+        forget_quotes(&mut end);
         let summary = end.branch.end.as_ref().map_or("", |end| end.result.as_str());
         transaction
             .prepare_cached(
@@ -92,4 +102,15 @@ fn archive(transaction: &Transaction<'_>, key: &SessionKey) -> Result<(), StoreE
             ])?;
     }
     Ok(())
+}
+
+/// Takes the text of memories out of a branch's opening, because they may be forgotten later. Which they were stays.
+fn forget_quotes(end: &mut Ended) {
+    for step in &mut end.steps {
+        if let Event::BranchOpened(opening) = &mut step.event
+            && let Some(given) = &mut opening.injected
+        {
+            given.text = Scrubbed::default();
+        }
+    }
 }

@@ -35,6 +35,8 @@ pub(crate) fn open_command(number: u64) -> Command {
         timeout_s: None,
         claims: Claims::default(),
         isolation: infold_core::Isolation::Isolated,
+        memories: infold_core::memory::OpeningMemories::Nothing,
+        work_place: None,
         start: infold_core::Start::AtOnce,
         rate_mark_ms: None,
     }))
@@ -56,6 +58,8 @@ pub(crate) fn append_of(session: &Session, command: &Command, now_ms: u64) -> Ap
         decision: Arc::new(decision(session, command, now_ms)),
         blobs: Vec::new(),
         new_decisions: NewDecisions::default(),
+        lessons: None,
+        shown: None,
         reply: None,
         place: ProjectSlot::Any,
         room: Room { open_max: 100, fair_share_percent: None },
@@ -78,6 +82,12 @@ pub(crate) async fn loaded(store: &Store, name: &str, ended: EndedBranches) -> L
 
 pub(crate) fn fresh(name: &str) -> Session {
     Session::new(Principal::local().owner, SessionId::parse(name).unwrap(), 0)
+}
+
+/// Marks all ends as learnt from: sessions with ends that are not do not lapse.
+pub(crate) async fn learn_nothing(store: &Store) {
+    let OutboxBatch { from, to, .. } = store.outbox(100).await.unwrap();
+    store.learn(LearnStep { from, to, writes: Vec::new(), memories_max: 0, at_ms: 0 }).await.unwrap();
 }
 
 pub(crate) fn open_store(folder: &TempDir) -> Store {
@@ -226,6 +236,7 @@ async fn a_lapsed_session_goes_and_its_trajectories_stay_until_their_time() {
     let session = loaded(&store, "s", EndedBranches::Nothing).await.session;
     store.append(append_of(&session, &fold_command(1, "done"), 20)).await.unwrap();
     let live = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
+    learn_nothing(&store).await;
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept { sessions: 1, archived: 0 });
     assert!(store.load(load_of("s", EndedBranches::All)).await.unwrap().is_none());
     let archived = store.trajectory(Owner::local(), branch_id(1), None).await.unwrap().unwrap();
@@ -342,6 +353,7 @@ async fn each_generation_of_a_branch_reads_back_as_it_was_live_and_lapsed() {
     let query = ArchiveQuery { owner: Owner::local(), session: None, offset: 0, limit: 10 };
     assert_eq!(store.archive(query.clone()).await.unwrap().len(), 1);
 
+    learn_nothing(&store).await;
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
     assert_eq!([read(Some(1)).await, read(None).await], live);
     assert_eq!(store.archive(query).await.unwrap().len(), 2);
@@ -386,6 +398,7 @@ async fn an_amended_result_is_the_one_that_the_archive_shows() {
     };
     let live = read().await;
     assert_eq!(live, ("failed", "after all".to_owned(), 4));
+    learn_nothing(&store).await;
     store.sweep(Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 }).await.unwrap();
     assert_eq!(read().await, live);
 }
