@@ -1,10 +1,13 @@
 //! What operations answer. Surfaces turn these into the shapes that their own documents ask for.
 
 use infold_core::fork::{ProcessingStats, Profile};
+use infold_core::memory::MemoryId;
 use infold_core::{
     BlobId, Branch, BranchId, ContextHealth, ContextState, EndReason, Isolation, SessionId, Status, Thread,
 };
 use serde::{Deserialize, Serialize};
+
+use crate::memory::FoundMemory;
 
 /// Reports to a parent that one of its branches was cut short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub struct Opened {
     /// What the branch's thread begins with.
     #[serde(default)]
     pub isolation: Isolation,
+    /// The memories that the branch is given, as one quoted text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected_context: Option<String>,
     /// How long the branch may stay open, in seconds.
     pub timeout_s: u64,
     /// When the branch was opened, in milliseconds since 1970.
@@ -76,6 +82,9 @@ pub struct Folded {
     pub operations: u64,
     /// How many secrets were taken out of the message.
     pub secrets_scrubbed: u32,
+    /// How many of the branch's lessons were kept to be learnt from.
+    #[serde(default)]
+    pub lessons_kept: u64,
     /// Whether the message consists of nothing but placeholders.
     pub summary_redacted: bool,
     /// Branches below this one that were folded with it, deepest first.
@@ -264,4 +273,24 @@ pub struct ResultPart {
     pub next_offset: Option<usize>,
     /// A sentence that says that a pattern matched no line, and what to try; `None` if it matched.
     pub no_match: Option<String>,
+}
+
+/// Memories that a search found, the best first.
+#[derive(Debug, Clone)]
+pub struct FoundNotes {
+    /// The memories.
+    pub memories: Vec<FoundMemory>,
+    /// The same as one quoted text; `None` if there are none.
+    pub context: Option<String>,
+}
+
+/// A lesson that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryRecorded {
+    /// The memory that has it.
+    pub id: MemoryId,
+    /// What the memory is now.
+    pub state: &'static str,
+    /// Whether there was one before that says the same.
+    pub is_merged: bool,
 }

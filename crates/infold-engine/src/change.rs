@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId, Thread};
 use infold_store::{
-    Append, EndedBranches, Load, Loaded, NewBlob, NewDecisions, ProjectSlot, Reply, SessionKey, StoreError, Target,
+    Append, EndedBranches, Load, Loaded, NewBlob, NewDecisions, NewLessons, NewShown, ProjectSlot, Reply, SessionKey,
+    StoreError, Target,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,6 +78,10 @@ pub(crate) struct Proposal {
     pub(crate) blobs: Vec<NewBlob>,
     /// Decisions about model requests that are stored with it.
     pub(crate) new_decisions: NewDecisions,
+    /// What a branch that returns says about lessons.
+    pub(crate) lessons: Option<NewLessons>,
+    /// Memories that a branch that opens may be given.
+    pub(crate) shown: Option<NewShown>,
 }
 
 impl Proposal {
@@ -149,6 +154,8 @@ impl Engine {
                 decision: Arc::new(decision),
                 blobs: proposal.blobs,
                 new_decisions: proposal.new_decisions,
+                lessons: proposal.lessons,
+                shown: proposal.shown,
                 reply,
                 place,
                 room: self.room(),
@@ -192,6 +199,7 @@ impl Engine {
         self.inner.metrics.recorded(&decision);
         self.inner.alarm.set_for(&decision.after);
         self.inner.feed.ring();
+        self.inner.learning.note_recorded(&decision);
         self.inner.gateway.note_recorded();
         Ok(())
     }
@@ -229,6 +237,8 @@ impl Engine {
             decision: Arc::new(decision),
             blobs: Vec::new(),
             new_decisions: NewDecisions::default(),
+            lessons: None,
+            shown: None,
             reply: None,
             place: ProjectSlot::Any,
             room: self.room(),

@@ -119,6 +119,10 @@ impl Error {
                 "suggestion": "Fold current branch before continuing",
             }),
             Refusal::ResultNotFound { ref_id } => json!({ "ref_id": ref_id }),
+            Refusal::MemoryNotFound { memory } => json!({ "memory_id": memory }),
+            Refusal::TooManyMemories { memories_max } => json!({ "memories_max": memories_max }),
+            Refusal::ChangeNotFound { change } => json!({ "change": change }),
+            Refusal::ChangeUndone { change } => json!({ "change": change }),
             Refusal::BudgetGone | Refusal::KeyReused | Refusal::Cancelled => json!({}),
         }
     }
@@ -129,6 +133,8 @@ impl From<StoreError> for Error {
         match error {
             StoreError::InstanceFull { open_max } => Refusal::TooManyInInstance { open_max }.into(),
             StoreError::ShareUsed { open } => Refusal::TooManyOfPrincipal { open }.into(),
+            StoreError::MemoriesFull { memories_max } => Refusal::TooManyMemories { memories_max }.into(),
+            StoreError::UnknownMemory(memory) => Refusal::MemoryNotFound { memory: memory.to_string() }.into(),
             other => Failure::Store(other).into(),
         }
     }

@@ -8,7 +8,7 @@ use infold_store::EndedBranches;
 
 use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
 use crate::observe::exhausted_by;
-use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, shown};
+use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, Teaching, shown};
 
 /// What has to be equal for two returns to be the same call.
 #[derive(serde::Serialize)]
@@ -17,6 +17,8 @@ struct FoldPrint<'a> {
     branch: &'a BranchRef,
     message: &'a str,
     failed: bool,
+    #[serde(skip_serializing_if = "Teaching::is_nothing")]
+    teaching: &'a Teaching,
 }
 
 impl Engine {
@@ -29,10 +31,13 @@ impl Engine {
             branch: &request.branch,
             message: &request.message,
             failed: request.outcome == infold_core::ReturnOutcome::Failed,
+            teaching: &request.teaching,
         };
         let key = self.key(request.idempotency_key.as_deref(), &print)?;
         let (branch, change) = self.fold_change(who, &request.branch, key)?;
         let [message] = self.scrub([message]).await?;
+        let lessons = self.lessons_of(&request.teaching, request.outcome).await?;
+        let lessons_kept = lessons.as_ref().map_or(0, |said| said.lessons.len() as u64);
 
         let propose = |loaded: &infold_store::Loaded| {
             if let Some(id) = &branch {
@@ -41,14 +46,17 @@ impl Engine {
             let command = Command::Fold { branch: branch.clone(), message: message.clone(), outcome: request.outcome };
             // The answer reaches the parent, because the parent goes on from here.
             let parent = parent_of(&loaded.session, branch.as_ref());
-            let mut proposal = Proposal::telling(&parent, command);
+            let mut proposal = Proposal { lessons: lessons.clone(), ..Proposal::telling(&parent, command) };
             // A branch that was cut short may still return, as long as that was not reported to its parent.
             proposal.commands.reverse();
             // If the message is too much for the parent's budget, the parent folds too, and this answer says so.
             proposal.commands.extend(parent.branch().map(|id| Command::MarkEndReported { branch: id.clone() }));
             Ok(proposal)
         };
-        self.change(&change, propose, |before, decision| self.folded(&message, before, decision)).await
+        let answer = |before: &Session, decision: &Decision| {
+            Ok(Folded { lessons_kept, ..self.folded(&message, before, decision)? })
+        };
+        self.change(&change, propose, answer).await
     }
 
     fn fold_change(
@@ -111,6 +119,7 @@ impl Engine {
             tokens_saved: branch.used_tokens.saturating_sub(end.result_tokens),
             operations: branch.operations,
             secrets_scrubbed: message.secrets(),
+            lessons_kept: 0,
             summary_redacted: message.is_only_placeholders(),
             folded_with_it,
             state: ContextState::of(after, self.limits()),

@@ -15,6 +15,7 @@ mod fold;
 mod fork;
 mod gateway;
 mod intake;
+mod memory;
 mod meter;
 mod observe;
 mod open;
@@ -31,11 +32,13 @@ mod timers;
 mod turn;
 mod withhold;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use infold_core::fork::{ForkLimits, Profile};
+use infold_core::memory::MemoryRules;
 use infold_core::{BranchId, Counter, IdKey, Isolation, Limits, Prices, Rules, Scrubber, ShapeRules};
 use infold_store::{Room, Store};
 use tokio::sync::Mutex;
@@ -50,7 +53,8 @@ pub use gateway::{
     ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse, WaitingTool,
     WithheldTool,
 };
-pub use infold_store::{RequestRow, RequestSelection, Snapshot};
+pub use infold_store::{Extraction, RequestRow, RequestSelection, Snapshot};
+pub use memory::*;
 pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
 pub(crate) use record::{FrontKind, PromptFront, PromptInput, PromptParts, RequestSeen};
@@ -107,6 +111,10 @@ pub struct EngineSettings {
     pub prices: Prices,
     /// How model requests are prepared.
     pub turn: TurnSettings,
+    /// What is learnt, and what of it is shown.
+    pub memory: MemoryRules,
+    /// The folder of work whose caller names none: the one that infold was started in.
+    pub folder: Option<PathBuf>,
 }
 
 /// How forks are made, if a call does not say.
@@ -146,6 +154,7 @@ struct Inner {
     feed: feed::Bell,
     gateway: gateway::GatewayState,
     warmed: AtomicBool,
+    learning: Learning,
     tasks: TaskTracker,
 }
 
@@ -173,6 +182,7 @@ impl Engine {
             feed: feed::Bell::default(),
             gateway: gateway::GatewayState::default(),
             warmed: AtomicBool::new(false),
+            learning: Learning::default(),
             tasks: TaskTracker::new(),
         };
         Self { inner: Arc::new(inner) }

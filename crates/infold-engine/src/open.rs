@@ -1,13 +1,16 @@
 //! Opens a branch: checks and scrubs what is asked for, and has the core decide.
 
+mod print;
+
 use infold_core::{
-    BranchId, Command, ContextHealth, ContextState, Decision, Field, Isolation, Open, Principal, Refusal, Scrubbed,
+    BranchId, Command, ContextHealth, ContextState, Decision, Event, Field, Open, Principal, Refusal, Scrubbed,
     Session, Thread,
 };
 use infold_store::EndedBranches;
 
 use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, fingerprint, notices};
 use crate::{Engine, Error, Failure, OpenBranch, Opened, SessionRef, random};
+use print::OpenPrint;
 
 impl Engine {
     /// Opens a sub-task. From now on its calls are counted in it, and its parent waits.
@@ -25,6 +28,7 @@ impl Engine {
         check_name(&name, &scrubbed_name)?;
         let id = BranchId::mint(random()?, self.id_key());
         let isolation = request.isolation.unwrap_or(self.inner.settings.isolation);
+        let context = self.opening_context(who, &request, [&description, &prompt]).await;
 
         let change = SessionChange {
             owner: who.owner.clone(),
@@ -44,12 +48,18 @@ impl Engine {
                 claims: who.claims.clone(),
                 isolation,
                 start: request.start,
+                memories: context.memories.clone(),
+                work_place: Some(context.work_place.clone()),
                 rate_mark_ms: loaded.rate_mark_ms,
             };
-            Ok(Proposal::telling(asker(parent.as_ref(), &loaded.session), Command::Open(Box::new(open))))
+            let proposal = Proposal::telling(asker(parent.as_ref(), &loaded.session), Command::Open(Box::new(open)));
+            Ok(Proposal { shown: Some(context.shown.clone()), ..proposal })
         };
-        let opened =
-            self.change(&change, propose, |before, decision| self.opened(&id, &request, before, decision)).await;
+        let answer = |before: &Session, decision: &Decision| self.opened(&id, &request, before, decision);
+        let mut opened = self.change(&change, propose, answer).await;
+        if let Ok(opened) = &mut opened {
+            self.note_opened(who, context, opened).await;
+        }
         self.inner.metrics.opening(&opened);
         opened
     }
@@ -83,6 +93,7 @@ impl Engine {
             opened_at_ms: branch.opened_at_ms,
             deadline_ms: branch.deadline_ms,
             notes,
+            injected_context: injected_into(id, decision),
             state: ContextState::of(after, limits),
             health: ContextHealth::of(after, limits),
             notices: notices(before, &branch.parent),
@@ -123,35 +134,6 @@ pub(crate) fn check_name(name: &str, scrubbed: &Scrubbed) -> Result<(), Refusal>
     Err(Refusal::Invalid { field: "session_id", problem })
 }
 
-/// What has to be equal for two openings to be the same call.
-#[derive(serde::Serialize)]
-struct OpenPrint<'a> {
-    verb: &'static str,
-    session: &'a SessionRef,
-    parent: &'a Option<String>,
-    description: &'a str,
-    prompt: &'a Option<String>,
-    budget_tokens: Option<u64>,
-    timeout_s: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    isolation: Option<Isolation>,
-}
-
-impl<'a> OpenPrint<'a> {
-    fn of(request: &'a OpenBranch) -> Self {
-        Self {
-            verb: "open",
-            session: &request.session,
-            parent: &request.parent,
-            description: &request.description,
-            prompt: &request.prompt,
-            budget_tokens: request.budget_tokens,
-            timeout_s: request.timeout_s,
-            isolation: request.isolation,
-        }
-    }
-}
-
 /// Which ended branches to load for a call that names a thread. Open branches are loaded in any case.
 pub(crate) fn ended_branches_for(thread: Option<&Thread>) -> EndedBranches {
     match thread {
@@ -163,6 +145,15 @@ pub(crate) fn ended_branches_for(thread: Option<&Thread>) -> EndedBranches {
 /// The thread that a call comes from: the one that it names, else the active one.
 pub(crate) fn asker<'a>(named: Option<&'a Thread>, session: &'a Session) -> &'a Thread {
     named.unwrap_or(&session.active)
+}
+
+/// The memories that the branch was given.
+fn injected_into(id: &BranchId, decision: &Decision) -> Option<String> {
+    let openings = decision.events.iter().filter_map(|event| match event {
+        Event::BranchOpened(opening) if opening.branch == *id => opening.injected.as_ref(),
+        _ => None,
+    });
+    openings.map(|given| given.text.as_str().to_owned()).next()
 }
 
 fn check_wishes(request: &OpenBranch) -> Result<(), Refusal> {

@@ -1,8 +1,12 @@
 //! What callers ask for. Texts are as they came; the operations clean, bound and scrub them.
 
+use std::path::PathBuf;
+
 use infold_core::fork::Profile;
+use infold_core::memory::LessonDraft;
 use infold_core::transcript::Item;
 use infold_core::{Field, Isolation, Refusal, ReturnOutcome, SessionId, Start, normalise_project_path};
+use infold_store::Extraction;
 use serde::Serialize;
 
 use crate::shown;
@@ -31,6 +35,14 @@ impl SessionRef {
     pub fn by_project(project_path: &str, session_id: Option<&str>) -> Result<Self, Refusal> {
         let session = session_id.map(session_id_of).transpose()?;
         Ok(Self::Project { path: normalise_project_path(project_path)?, session })
+    }
+
+    /// The session's own name, if the caller gave it.
+    pub(crate) fn id(&self) -> Option<&SessionId> {
+        match self {
+            Self::Id(id) | Self::Project { session: Some(id), .. } => Some(id),
+            Self::Project { session: None, .. } => None,
+        }
     }
 
     /// Describes the session as the caller would recognise it, for messages.
@@ -80,10 +92,44 @@ pub struct OpenBranch {
     pub timeout_s: Option<u64>,
     /// What the branch's thread begins with; `None` means as the settings say.
     pub isolation: Option<Isolation>,
+    /// Whether the branch is given memories.
+    pub memories: MemoryWish,
+    /// The folder that the work is done in, if the caller says so.
+    pub folder: Option<PathBuf>,
     /// When the branch's time begins to run.
     pub start: Start,
     /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
+}
+
+/// Whether a branch that opens is given memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum MemoryWish {
+    /// Those that have to do with its task, if settings allow it.
+    Fitting,
+    /// None.
+    Nothing,
+}
+
+/// What a branch that ends has to say to those that come after it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Teaching {
+    /// What its agent has learnt, in its own words.
+    pub lessons: Vec<LessonDraft>,
+    /// The names of the memories that it relied on, as the caller sent them.
+    pub memories_used: Vec<String>,
+    /// Whether something is learnt from the branch if its agent wrote no lesson.
+    pub extraction: Extraction,
+}
+
+impl Teaching {
+    /// No words of its own.
+    pub const NOTHING: Self = Self { lessons: Vec::new(), memories_used: Vec::new(), extraction: Extraction::Wished };
+
+    /// Whether the caller has said nothing.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.lessons.is_empty() && self.memories_used.is_empty() && self.extraction == Extraction::Wished
+    }
 }
 
 /// A request to end a branch by a return.
@@ -95,8 +141,56 @@ pub struct FoldBranch {
     pub message: String,
     /// Whether the branch says of itself that it has completed or failed.
     pub outcome: ReturnOutcome,
+    /// What those that come after it may learn from it.
+    pub teaching: Teaching,
     /// A key that makes repeating the call safe: the repeated call gets the first answer.
     pub idempotency_key: Option<String>,
+}
+
+/// A search for memories.
+#[derive(Debug, Clone)]
+pub struct SearchMemories {
+    /// What is about to be done or wants to be known.
+    pub query: String,
+    /// How many are wanted; it may be capped.
+    pub limit: Option<u64>,
+    /// The session that asks, if it says so.
+    pub session: Option<SessionRef>,
+    /// The folder that the work is done in, if the caller says so.
+    pub folder: Option<PathBuf>,
+}
+
+impl SearchMemories {
+    /// `query`.
+    pub const QUERY: Field = Field { name: "query", chars_max: 2_000 };
+}
+
+/// A lesson to keep.
+#[derive(Debug, Clone)]
+pub struct RecordMemory {
+    /// The lesson, as its writer wrote it.
+    pub draft: LessonDraft,
+    /// The memory that it corrects, as the caller sent its name.
+    pub replaces: Option<String>,
+    /// The session that it was learnt in, if the caller says so.
+    pub session: Option<SessionRef>,
+    /// The folder that the work is done in, if the caller says so.
+    pub folder: Option<PathBuf>,
+}
+
+/// What somebody says of a memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// It was true and of use.
+    Helpful,
+    /// It was not.
+    Unhelpful,
+}
+
+impl From<bool> for Judgement {
+    fn from(helpful: bool) -> Self {
+        if helpful { Self::Helpful } else { Self::Unhelpful }
+    }
 }
 
 /// Whether a rollback is carried out or only shown.

@@ -32,6 +32,8 @@ pub(crate) struct EngineMetrics {
     forks: Counter<u64>,
     rollbacks: Counter<u64>,
     sessions_ended: Counter<u64>,
+    memories_made: Counter<u64>,
+    memories_given: Counter<u64>,
     pub(crate) requests: RequestMetrics,
     pub(crate) gateway: GatewayMetrics,
 }
@@ -67,9 +69,15 @@ impl EngineMetrics {
             forks: counter("infold.sessions.forked", "Sessions that began as a fork."),
             rollbacks: counter("infold.sessions.rolled_back", "Rollbacks."),
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
+            memories_made: counter("infold.memories.made", "Memories made from ended branches."),
+            memories_given: counter("infold.memories.given", "Memories given to branches that opened."),
             requests: RequestMetrics::new(),
             gateway: GatewayMetrics::new(),
         }
+    }
+
+    pub(crate) fn memories_made(&self, count: u64) {
+        self.memories_made.add(count, &[]);
     }
 
     pub(crate) fn results_offloaded(&self, count: usize) {
@@ -119,6 +127,10 @@ impl EngineMetrics {
                         self.branch_seconds.record(took_ms as f64 / 1000.0, &labels[..1]);
                     }
                 }
+                Event::BranchOpened(opening) => {
+                    let given = opening.injected.as_ref().map_or(0, |given| given.memories.len() as u64);
+                    self.memories_given.add(given, &[]);
+                }
                 Event::SessionForked { .. } => self.forks.add(1, &[]),
                 Event::RolledBack { .. } => self.rollbacks.add(1, &[]),
                 Event::SessionEnded {} => self.sessions_ended.add(1, &[]),
@@ -126,7 +138,6 @@ impl EngineMetrics {
                 Event::Answered { .. }
                 | Event::Said { .. }
                 | Event::SessionStarted { .. }
-                | Event::BranchOpened(_)
                 | Event::BranchActivated { .. }
                 | Event::ResultAmended { .. }
                 | Event::EndsReported { .. } => {}

@@ -3,6 +3,7 @@
 mod faults;
 mod folding;
 mod forking;
+mod people;
 mod races;
 mod requests;
 mod results;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use infold_core::{Counter, Family, Field, ModelWindows, Principal, ReturnOutcome, ShapeRules};
 use infold_store::{Store, StoreSettings, Synchronous};
-use infold_testkit::documented_limits;
+use infold_testkit::{documented_limits, documented_memory_rules};
 use tempfile::TempDir;
 
 use super::*;
@@ -49,6 +50,8 @@ pub(crate) fn settings() -> EngineSettings {
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
         },
+        memory: documented_memory_rules(),
+        folder: None,
     }
 }
 
@@ -105,6 +108,8 @@ pub(crate) fn open(session: &str) -> OpenBranch {
         budget_tokens: None,
         timeout_s: None,
         isolation: None,
+        memories: MemoryWish::Fitting,
+        folder: None,
         start: infold_core::Start::AtOnce,
         idempotency_key: None,
     }
@@ -115,6 +120,7 @@ pub(crate) fn fold(branch: &str, message: &str) -> FoldBranch {
         branch: BranchRef::Id { branch: branch.to_owned(), session: None },
         message: message.to_owned(),
         outcome: ReturnOutcome::Completed,
+        teaching: Teaching::NOTHING,
         idempotency_key: None,
     }
 }

@@ -60,6 +60,7 @@ impl Engine {
             self.keep_time(&cancel),
             self.write_requests(&cancel),
             self.write_gateway(&cancel),
+            self.keep_learning(&cancel),
             self.look_for_damage(&cancel)
         );
     }
@@ -123,6 +124,8 @@ impl Engine {
     pub async fn sweep(&self) -> Result<(), Error> {
         let now_ms = self.now_ms();
         let timers = self.inner.settings.timers;
+        // A session with ends that wait to be learnt from does not lapse.
+        self.log(self.learn().await);
         self.inner.store.sweep_requests(now_ms.saturating_sub(timers.retention_ms)).await?;
         let sweep = Sweep {
             active_before_ms: now_ms.saturating_sub(timers.live_ms),

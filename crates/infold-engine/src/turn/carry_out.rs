@@ -1,6 +1,7 @@
 //! Carries out what a plan asks for: ends and opens branches as the transcript has it, without a call of infold's
 //! tools.
 
+use infold_core::memory::OpeningMemories;
 use infold_core::view::{Anchor, ForcedFold, FoundOpening};
 use infold_core::{
     BranchId, Command, EndReason, Field, Open, Principal, Refusal, Scrubbed, Session, SessionId, Start, Thread,
@@ -9,7 +10,7 @@ use infold_store::{Edits, EndedBranches, Loaded, NewDecisions, StoreError};
 
 use super::known_session::KnownSession;
 use crate::change::{Absent, Proposal, SessionChange};
-use crate::{Engine, Error, Failure};
+use crate::{Engine, Error, Failure, SessionRef};
 
 /// A branch of this database's that is in a transcript and not in the store.
 #[derive(Debug, Clone)]
@@ -94,7 +95,7 @@ impl Engine {
         session: &SessionId,
         adoption: Adoption,
     ) -> Result<KnownSession, Error> {
-        let open = self.opening_of(who, &adoption).await?;
+        let open = self.opening_of(who, session, &adoption).await?;
         let change = SessionChange { absent: Absent::Start, ..in_tree(who, session, &adoption.branch) };
         let propose = |_: &Loaded| {
             let new_decisions = NewDecisions { edits: Edits::Yes, ..NewDecisions::default() };
@@ -137,12 +138,14 @@ impl Engine {
     }
 
     /// Reconstructs an opening from the call and its answer in the transcript.
-    async fn opening_of(&self, who: &Principal, adoption: &Adoption) -> Result<Open, Error> {
-        let FoundOpening { description, prompt, budget_tokens, timeout_s, isolation } = adoption.opening.clone();
+    async fn opening_of(&self, who: &Principal, session: &SessionId, adoption: &Adoption) -> Result<Open, Error> {
+        let FoundOpening { description, prompt, budget_tokens, timeout_s, isolation, injected_context } =
+            adoption.opening.clone();
         let description = Field::BRANCH_DESCRIPTION.clean(&description.unwrap_or_default()).unwrap_or_default();
         let prompt = Field::PROMPT.clean(&prompt.unwrap_or_default()).unwrap_or_default();
-        let mut texts = self.scrub_or_withhold(vec![description, prompt]).await?.into_iter();
-        let [description, prompt] = [(); 2].map(|()| texts.next().unwrap_or_default());
+        let texts = vec![description, prompt, injected_context.unwrap_or_default()];
+        let mut texts = self.scrub_or_withhold(texts).await?.into_iter();
+        let [description, prompt, injected] = [(); 3].map(|()| texts.next().unwrap_or_default());
         Ok(Open {
             id: adoption.branch.clone(),
             parent: Some(adoption.parent.clone()),
@@ -153,6 +156,8 @@ impl Engine {
             claims: who.claims.clone(),
             isolation,
             start: Start::InTurn,
+            memories: if injected.is_empty() { OpeningMemories::Nothing } else { OpeningMemories::Given(injected) },
+            work_place: Some(self.work_place(who, &SessionRef::Id(session.clone()), None).await),
             rate_mark_ms: None,
         })
     }

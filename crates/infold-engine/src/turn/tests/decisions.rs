@@ -135,6 +135,7 @@ async fn a_branch_is_known_again_when_the_store_is_gone() {
             budget_tokens: Some(5_000),
             timeout_s: Some(60),
             isolation: Isolation::Inherit,
+            injected_context: None,
         },
     };
 

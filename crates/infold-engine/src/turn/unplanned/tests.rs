@@ -74,6 +74,8 @@ async fn where_the_store_cannot_say_the_transcript_tells_whether_the_session_has
         budget_tokens: None,
         timeout_s: None,
         isolation: None,
+        memories: crate::MemoryWish::Fitting,
+        folder: None,
         start: Start::AtOnce,
         idempotency_key: None,
     };

@@ -1,0 +1,54 @@
+//! Memories: what is learnt from branches that end, and given to branches that open. What people do with them is here
+//! too: look at them, write and change them, take them with them, have them forgotten.
+
+mod ask;
+mod edit;
+mod feedback;
+mod forgetting;
+mod inject;
+mod keeping;
+mod learning;
+mod made;
+mod people;
+mod place;
+mod projects;
+mod repository;
+mod search;
+mod teaching;
+mod transfer;
+
+use std::sync::atomic::AtomicBool;
+
+use infold_core::{Decision, Event};
+use tokio::sync::{Mutex, Notify};
+
+pub use edit::{AddMemory, EditMemory, MemoryAdded, MemoryReview};
+pub use forgetting::{ForgetMode, ForgetReport, LapsingText};
+pub use infold_store::{
+    ChangeRow, EvidenceRow, ForgetSource, MemoryCounts, MemoryDetail, MemoryRow, ProjectRow, SearchReach, ShownRow,
+    SilenceScope, StateFilter,
+};
+pub use people::{ListMemories, ListedMemory, MemoryPage, ShownDetail, WhyShown};
+pub use projects::Silence;
+pub use search::FoundMemory;
+pub use transfer::{EXPORT_TYPE, ImportMemories, ImportMode, MemoriesImported};
+
+/// What an engine knows of its learning.
+#[derive(Default)]
+pub(crate) struct Learning {
+    /// Held by whoever learns.
+    turn: Mutex<()>,
+    /// Notified when a branch has ended.
+    ended: Notify,
+    /// Whether it was said that memories are not available.
+    problem_said: AtomicBool,
+}
+
+impl Learning {
+    /// Wakes whoever learns if a branch has ended.
+    pub(crate) fn note_recorded(&self, decision: &Decision) {
+        if decision.events.iter().any(|event| matches!(event, Event::BranchEnded { .. })) {
+            self.ended.notify_one();
+        }
+    }
+}

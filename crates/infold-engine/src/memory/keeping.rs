@@ -1,0 +1,223 @@
+//! Keeping a lesson: what it becomes among the memories that are there.
+
+use infold_core::memory::{
+    Belief, BeliefMove, ComparedLesson, GivenTexts, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope,
+    MemoryState, NEIGHBOURS_MAX, NearMemory, Placing, QueryTexts, Shingles, TextVector, Trust, WorkPlace, place,
+    suspicion, united,
+};
+use infold_core::{BranchId, Owner, Principal, Refusal, Scrubbed, SessionId, Status};
+use infold_store::{EvidenceKind, KeptMemory, LearnWrite, NewEvidence, NewMemories, SearchReach, StoredMark};
+
+use super::made::{field_words, vector_of};
+use crate::{Engine, Error, MemoryRecorded, random};
+
+/// What becomes of a lesson that is kept as a memory of its own.
+enum MemoryFate {
+    /// What settings say of lessons like it.
+    Usual,
+    /// It waits for a person.
+    Waits,
+    /// It takes the place of this one.
+    Replaces(MemoryId),
+}
+
+/// A lesson that is to be kept, with all that is known of it.
+#[derive(Debug, Clone)]
+pub(crate) struct NewLesson {
+    pub lesson: Lesson,
+    pub source: LessonSource,
+    pub trust: Trust,
+    /// Where its writer had it from, if that was outside.
+    pub label: Option<Scrubbed>,
+    pub work_place: WorkPlace,
+    pub session: Option<SessionId>,
+    /// The branch that it comes from, which opening of it, and which lesson of its end this is.
+    pub end: Option<(BranchId, u32, u32)>,
+    /// How that branch ended.
+    pub status: Option<Status>,
+    /// Memories that its writer had been shown.
+    pub shown: Vec<MemoryId>,
+    /// Lines of its files, as its branch saw them.
+    pub marks: Vec<StoredMark>,
+    pub at_ms: u64,
+}
+
+impl Engine {
+    /// What keeping a lesson leads to. `before` is what the same step keeps already.
+    pub(super) async fn placed(
+        &self,
+        owner: &Owner,
+        new: &NewLesson,
+        before: &[Memory],
+    ) -> Result<Vec<LearnWrite>, Error> {
+        let (placing, near) = self.place(owner, new, before).await?;
+        let made = |memory: Memory| LearnWrite::Keep {
+            kept: Box::new(kept(memory, new.ordinal(), new.marks.clone())),
+            evidence: new.evidence(EvidenceKind::Made),
+        };
+        Ok(match placing {
+            Placing::AlreadyKnown(_) => Vec::new(),
+            Placing::New => vec![made(self.memory_of(owner, new, MemoryFate::Usual)?)],
+            Placing::Waits(_) => vec![made(self.memory_of(owner, new, MemoryFate::Waits)?)],
+            Placing::Replaces(at) => {
+                vec![made(self.memory_of(owner, new, MemoryFate::Replaces(near[at].id.clone()))?)]
+            }
+            Placing::Same(at) => self.learnt_again(owner, new, &near[at]),
+        })
+    }
+
+    /// What it leads to that a lesson says what a memory says. A branch that was shown it is no witness.
+    fn learnt_again(&self, owner: &Owner, new: &NewLesson, same: &Memory) -> Vec<LearnWrite> {
+        if new.shown.contains(&same.id) || same.state == MemoryState::Rejected {
+            return Vec::new();
+        }
+        let mut writes = Vec::new();
+        let lesson = united((&same.lesson, same.trust), (&new.lesson, new.trust));
+        if lesson != same.lesson {
+            let memory = Memory { lesson, ..same.clone() };
+            let evidence = new.evidence(EvidenceKind::Reworded);
+            writes.push(LearnWrite::Keep { kept: Box::new(kept(memory, None, new.marks.clone())), evidence });
+        }
+        let by = BeliefMove::LearntAgain;
+        let evidence = new.evidence(EvidenceKind::Moved(by));
+        writes.push(LearnWrite::Move { owner: owner.clone(), memory: same.id.clone(), by, evidence });
+        writes
+    }
+
+    /// Keeps a lesson at once, outside of any end of a branch. It takes the place of `replaces`, if that is named.
+    pub(crate) async fn keep_at_once(
+        &self,
+        who: &Principal,
+        new: NewLesson,
+        replaces: Option<MemoryId>,
+    ) -> Result<MemoryRecorded, Error> {
+        let owner = &who.owner;
+        let (placing, near) = self.place(owner, &new, &[]).await?;
+        let fate = match (replaces, placing) {
+            (Some(id), _) => {
+                let found = self.inner.store.memory(owner.clone(), id.clone()).await?;
+                found.ok_or_else(|| Refusal::MemoryNotFound { memory: id.to_string() })?;
+                MemoryFate::Replaces(id)
+            }
+            (None, Placing::Same(at)) => {
+                let same = &near[at];
+                self.move_belief(who, &same.id, BeliefMove::LearntAgain).await?;
+                return Ok(MemoryRecorded { id: same.id.clone(), state: same.state.as_str(), is_merged: true });
+            }
+            (None, Placing::Replaces(at)) => MemoryFate::Replaces(near[at].id.clone()),
+            (None, Placing::Waits(_)) => MemoryFate::Waits,
+            (None, Placing::New | Placing::AlreadyKnown(_)) => MemoryFate::Usual,
+        };
+        let memory = self.memory_of(owner, &new, fate)?;
+        let answer = MemoryRecorded { id: memory.id.clone(), state: memory.state.as_str(), is_merged: false };
+        let added = NewMemories {
+            owner: owner.clone(),
+            what: "recorded",
+            memories: vec![kept(memory, None, new.marks.clone())],
+            memories_max: self.inner.settings.memory.memories_max,
+            at_ms: new.at_ms,
+        };
+        self.inner.store.add_memories(added).await?;
+        Ok(answer)
+    }
+
+    /// The place of a new lesson among the memories that it is compared with.
+    async fn place(&self, owner: &Owner, new: &NewLesson, before: &[Memory]) -> Result<(Placing, Vec<Memory>), Error> {
+        let mut near = self.near(owner, new).await?;
+        near.extend_from_slice(before);
+        near.retain(|memory| !matches!(memory.state, MemoryState::Replaced(_)));
+        near.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut memories = Shingles::default();
+        for id in &new.shown {
+            if let Some(shown) = self.inner.store.memory(owner.clone(), id.clone()).await? {
+                memories.add(shown.row.memory.lesson.text().as_str());
+            }
+        }
+        let given = GivenTexts { rule_files: &Shingles::default(), memories: &memories };
+        let vector = TextVector::built_in(new.lesson.text().as_str());
+        let compared = near.iter().map(|memory| {
+            let other = TextVector::built_in(memory.lesson.text().as_str());
+            let meaning = vector.as_ref().and_then(|vector| vector.cosine(other.as_ref()?));
+            NearMemory { lesson: ComparedLesson::of_memory(memory), meaning }
+        });
+        let compared: Vec<NearMemory> = compared.collect();
+        let placing = place(&ComparedLesson::of(&new.lesson, new.trust), &compared, given);
+        Ok((placing, near))
+    }
+
+    /// The memories that a new lesson is compared with.
+    async fn near(&self, owner: &Owner, new: &NewLesson) -> Result<Vec<Memory>, Error> {
+        let texts = QueryTexts {
+            description: new.lesson.title.as_str(),
+            prompt: new.lesson.lesson.as_str(),
+            git_branch: new.work_place.git_branch_name(),
+        };
+        let found = self.find_memories(owner, &new.work_place, texts, SearchReach::All).await?;
+        Ok(found.into_iter().take(NEIGHBOURS_MAX).map(|found| found.memory).collect())
+    }
+
+    /// A new memory of this lesson.
+    fn memory_of(&self, owner: &Owner, new: &NewLesson, fate: MemoryFate) -> Result<Memory, Error> {
+        let judged = suspicion(new.lesson.text().as_str());
+        if judged.is_suspicious() {
+            tracing::warn!(score = judged.score, rules = ?judged.rules, "a lesson reads like instructions to an agent");
+        }
+        let id = match &new.end {
+            // The same end gives the same name, so that learning from it again makes no second one.
+            Some((branch, generation, ordinal)) => {
+                let name = format!("{branch} {generation} {ordinal}");
+                let hash = blake3::keyed_hash(self.inner.store.secret(), name.as_bytes());
+                MemoryId::mint(std::array::from_fn(|at| hash.as_bytes()[at]))
+            }
+            None => MemoryId::mint(random()?),
+        };
+        Ok(Memory {
+            id,
+            scope: MemoryScope::Project(new.work_place.project.clone()),
+            git_branch: new.work_place.git_branch.clone(),
+            lesson: new.lesson.clone(),
+            origin: MemoryOrigin {
+                owner: owner.clone(),
+                source: new.source,
+                session: new.session.clone(),
+                branch: new.end.as_ref().map(|(branch, generation, _)| (branch.clone(), *generation)),
+                label: new.label.clone(),
+            },
+            trust: new.trust,
+            belief: Belief::prior(new.source, new.trust, new.status),
+            suspicion: f64::from(judged.score),
+            state: match fate {
+                MemoryFate::Waits => MemoryState::Waiting,
+                MemoryFate::Usual | MemoryFate::Replaces(_) => {
+                    self.inner.settings.memory.first_state(new.source, &judged)
+                }
+            },
+            replaces: match fate {
+                MemoryFate::Replaces(id) => Some(id),
+                MemoryFate::Usual | MemoryFate::Waits => None,
+            },
+            made_at_ms: new.at_ms,
+            evidence_at_ms: new.at_ms,
+        })
+    }
+}
+
+impl NewLesson {
+    fn ordinal(&self) -> Option<u32> {
+        self.end.as_ref().map(|(_, _, ordinal)| *ordinal)
+    }
+
+    fn evidence(&self, kind: EvidenceKind) -> NewEvidence {
+        NewEvidence {
+            kind,
+            session: self.session.clone(),
+            branch: self.end.as_ref().map(|(branch, generation, _)| (branch.clone(), *generation)),
+            from_memory: None,
+            at_ms: self.at_ms,
+        }
+    }
+}
+
+fn kept(memory: Memory, ordinal: Option<u32>, marks: Vec<StoredMark>) -> KeptMemory {
+    KeptMemory { words: field_words(&memory), vector: vector_of(&memory), memory, ordinal, marks }
+}

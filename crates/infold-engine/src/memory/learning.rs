@@ -1,0 +1,305 @@
+//! Learning from branches that ended: each end once, whatever number of processes tries, and whatever is killed.
+//!
+//! Ends are worked through one by one, so that a lesson is compared with all that were learnt before it. What an end
+//! leads to and the mark that it was learnt from are one transaction of the store.
+
+use infold_core::memory::{
+    BeliefMove, BranchWork, CallReach, EndedBranch, FileUse, LearnFrom, Lesson, LessonFile, LessonSource, Memory,
+    MemoryId, MemoryState, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, mark_lines, marked_lines,
+    reach_of,
+};
+use infold_core::{Branch, BranchId, Event, Operation, Owner, Scrubbed, Status, strip_hostile};
+use infold_store::{
+    EvidenceKind, Extraction, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryFilter, NewEvidence, OutboxEnd,
+    StateFilter, StoreError, StoredMark,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::keeping::NewLesson;
+use crate::{Engine, Error, Failure};
+
+/// Ends that are learnt from before others have their turn.
+const ENDS_AT_ONCE: usize = 32;
+/// Ends that an opening or a search waits for: those of the last branches. What else waits is learnt beside it.
+const ENDS_WAITED_FOR: usize = 4;
+/// Memories that one return may move; models name too many.
+const MOVED_MAX: usize = 5;
+/// Memories of one branch that a rollback looks at.
+const UNLEARNT_MAX: usize = 100;
+/// The longest pause between two looks: another process may have ended a branch and died.
+const LOOK_AT_LEAST_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
+
+impl Engine {
+    /// Learns from branches soon after they have ended, until it is cancelled.
+    pub(crate) async fn keep_learning(&self, cancel: &CancellationToken) {
+        loop {
+            if let Err(error) = self.mend_memories().await {
+                tracing::error!(%error, "the index of memories is damaged and cannot be made anew; this is tried again");
+            }
+            match self.learn_from(ENDS_AT_ONCE).await {
+                Ok(ENDS_AT_ONCE) if !cancel.is_cancelled() => continue,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::error!(%error, "nothing could be learnt from ended branches; this is tried again");
+                }
+            }
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(LOOK_AT_LEAST_EVERY) => {}
+                () = self.inner.learning.ended.notified() => {}
+            }
+        }
+    }
+
+    /// Learns from branches that have ended since the last time, a few at most, so that what comes next knows of them.
+    pub(crate) async fn learn(&self) -> Result<(), Error> {
+        self.learn_from(ENDS_WAITED_FOR).await.map(drop)
+    }
+
+    /// Learns from at most so many ends, the oldest first. Returns how many there were.
+    async fn learn_from(&self, ends_max: usize) -> Result<usize, Error> {
+        for learnt in 0..ends_max {
+            let _one_at_a_time = self.inner.learning.turn.lock().await;
+            let batch = self.inner.store.outbox(1).await?;
+            if batch.from == batch.to {
+                return Ok(learnt);
+            }
+            let writes = match batch.ends.first() {
+                None => Vec::new(),
+                Some(end) => match self.learnt_from(end).await {
+                    Ok(writes) => writes,
+                    // The store is at fault, not the end: it is learnt from when the store is well again.
+                    Err(error) if is_of_store(&error) => return Err(error),
+                    Err(error) => {
+                        let is_over = self.inner.store.note_learning_failure(end.event, error.to_string()).await?;
+                        tracing::warn!(%error, event = end.event, is_over, "nothing could be learnt from an end");
+                        continue;
+                    }
+                },
+            };
+            let step = LearnStep {
+                from: batch.from,
+                to: batch.to,
+                writes,
+                memories_max: self.inner.settings.memory.memories_max,
+                at_ms: self.now_ms(),
+            };
+            if let LearnAnswer::Learnt { made, .. } = self.inner.store.learn(step).await? {
+                self.inner.metrics.memories_made(made);
+            }
+        }
+        Ok(ends_max)
+    }
+
+    /// What an end leads to.
+    async fn learnt_from(&self, end: &OutboxEnd) -> Result<Vec<LearnWrite>, Error> {
+        let owner = &end.session.owner;
+        let generation = match &end.happened {
+            Event::BranchEnded { generation, .. } | Event::ResultAmended { generation, .. } => *generation,
+            Event::RolledBack { discarded, .. } => return self.unlearnt(owner, discarded).await,
+            _ => return Ok(Vec::new()),
+        };
+        let Some(branch) = &end.branch else { return Ok(Vec::new()) };
+        if end.is_silenced || self.inner.settings.memory.learn == LearnFrom::Off {
+            return Ok(Vec::new());
+        }
+        let operations = self.operations_of(owner, branch, generation).await?;
+        let seen: Vec<SeenFile> = operations.iter().filter_map(SeenFile::of).collect();
+        self.note_seen(end, branch, &seen).await?;
+        let mut writes = moved_by(end, branch, generation);
+        for mut lesson in self.lessons_from(end, branch, generation, &operations).await? {
+            lesson.marks = marks_of(&lesson.lesson, &seen, end.at_ms);
+            let before: Vec<Memory> = writes.iter().filter_map(kept_in).cloned().collect();
+            writes.extend(self.placed(owner, &lesson, &before).await?);
+        }
+        Ok(writes)
+    }
+
+    /// The lessons of an end: those that the branch's agent wrote, else what can be taken together.
+    async fn lessons_from(
+        &self,
+        end: &OutboxEnd,
+        branch: &Branch,
+        generation: u32,
+        operations: &[Operation],
+    ) -> Result<Vec<NewLesson>, Error> {
+        let work = BranchWork::of(operations);
+        let said = end.said.clone().unwrap_or_default();
+        let (lessons, source) = if !said.lessons.is_empty() {
+            let edited = work.edited.iter().map(|path| (path.clone(), FileUse::Edited));
+            let read = work.read.iter().map(|path| (path.clone(), FileUse::Read));
+            let files = self.scrubbed_files(edited.chain(read).collect()).await?;
+            let about = |lesson: Lesson| Lesson { files: files.clone(), ..lesson };
+            (said.lessons.into_iter().map(about).collect(), LessonSource::Model)
+        } else if self.inner.settings.memory.learn == LearnFrom::All && said.extraction == Extraction::Wished {
+            (self.distilled(branch, &work).await?.into_iter().collect::<Vec<_>>(), LessonSource::Mechanical)
+        } else {
+            (Vec::new(), LessonSource::Mechanical)
+        };
+        let outside = self.outside_of(operations).await?;
+        let lesson = |(lesson, ordinal): (Lesson, u32)| NewLesson {
+            lesson,
+            source,
+            trust: if outside.is_some() { Trust::Outside } else { Trust::Own },
+            label: outside.clone(),
+            work_place: work_place_of(end, branch),
+            session: Some(end.session.id.clone()),
+            end: Some((branch.id.clone(), generation, ordinal)),
+            status: Some(branch.status),
+            shown: end.shown.clone(),
+            marks: Vec::new(),
+            at_ms: end.at_ms,
+        };
+        Ok(lessons.into_iter().zip(0..).map(lesson).collect())
+    }
+
+    /// Notes what a branch saw of files that memories are about.
+    async fn note_seen(&self, end: &OutboxEnd, branch: &Branch, seen: &[SeenFile]) -> Result<(), Error> {
+        if seen.is_empty() {
+            return Ok(());
+        }
+        let owner = &end.session.owner;
+        let project = work_place_of(end, branch).project;
+        let marks = self.inner.store.memory_marks(owner.clone(), Some(project)).await?;
+        let judged = |(memory, mark): (MemoryId, StoredMark)| {
+            let lines = mark_lines(&mark.lines);
+            let of_file = seen.iter().filter(|file| file.is_file(mark.file.as_str()));
+            let is_changed = of_file.filter_map(|file| file.has_changed(&lines)).next_back()?;
+            (is_changed != mark.is_changed).then_some(MarkNote {
+                memory,
+                file: mark.file,
+                is_changed,
+                at_ms: end.at_ms,
+            })
+        };
+        let notes: Vec<MarkNote> = marks.into_iter().filter_map(judged).collect();
+        if !notes.is_empty() {
+            self.inner.store.note_memory_marks(owner.clone(), notes).await?;
+        }
+        Ok(())
+    }
+
+    /// Where the first text from outside came from that these calls brought, as a label; `None` if none did.
+    async fn outside_of(&self, operations: &[Operation]) -> Result<Option<Scrubbed>, Error> {
+        let label = |call: &Operation| match reach_of(call.tool.as_str(), call.arguments.as_str()) {
+            CallReach::Inside => None,
+            CallReach::Outside { host: Some(host) } => Some(format!("host:{host}")),
+            CallReach::Outside { host: None } => Some(format!("tool:{}", call.tool.as_str())),
+        };
+        let Some(label) = operations.iter().find_map(label) else { return Ok(None) };
+        Ok(self.scrub_or_withhold(vec![strip_hostile(&label)]).await?.pop())
+    }
+
+    /// What a branch did, call by call.
+    async fn operations_of(&self, owner: &Owner, branch: &Branch, generation: u32) -> Result<Vec<Operation>, Error> {
+        let found = self.inner.store.trajectory(owner.clone(), branch.id.clone(), Some(generation)).await?;
+        let steps = found.map(|ended| ended.steps).unwrap_or_default();
+        let operations = steps.into_iter().filter_map(|step| match step.event {
+            Event::OperationSeen { operation, .. } => Some(*operation),
+            _ => None,
+        });
+        Ok(operations.collect())
+    }
+
+    /// The lesson that can be taken together from an ended branch, if there is one.
+    async fn distilled(&self, branch: &Branch, work: &BranchWork) -> Result<Option<Lesson>, Error> {
+        let Some(ended) = EndedBranch::of(branch) else { return Ok(None) };
+        let Ok(distilled) = distil(&ended, work) else { return Ok(None) };
+        let kind = distilled.draft.kind.unwrap_or(infold_core::memory::MemoryKind::Works);
+        // What the draft is made of was scrubbed; that it is put together anew makes it new text.
+        let Ok(mut lessons) = self.clean_lessons(&[distilled.draft], kind).await else { return Ok(None) };
+        let Some(lesson) = lessons.pop() else { return Ok(None) };
+        let files = self.scrubbed_files(distilled.files).await?;
+        let commands = self.scrub_or_withhold(distilled.commands).await?;
+        Ok(Some(Lesson { files, commands: commands.into_iter().take(Lesson::COMMANDS_MAX).collect(), ..lesson }))
+    }
+
+    /// Files that a lesson is about, as many as are kept.
+    async fn scrubbed_files(&self, files: Vec<(String, FileUse)>) -> Result<Vec<LessonFile>, Error> {
+        let (paths, uses): (Vec<String>, Vec<FileUse>) = files.into_iter().take(Lesson::FILES_MAX).unzip();
+        let paths = self.scrub_or_withhold(paths).await?;
+        Ok(paths.into_iter().zip(uses).map(|(path, used)| LessonFile { path, used }).collect())
+    }
+
+    /// After a rollback, what only discarded branches have taught waits for a person.
+    async fn unlearnt(&self, owner: &Owner, discarded: &[BranchId]) -> Result<Vec<LearnWrite>, Error> {
+        let mut writes = Vec::new();
+        for branch in discarded {
+            let query = MemoryFilter {
+                owner: owner.clone(),
+                project: None,
+                kind: None,
+                state: StateFilter::Live,
+                session: None,
+                branch: Some(branch.clone()),
+                offset: 0,
+                limit: UNLEARNT_MAX,
+            };
+            let memories = self.inner.store.memories(query).await?;
+            writes.extend(memories.into_iter().map(|row| LearnWrite::Turn {
+                owner: owner.clone(),
+                memory: row.memory.id,
+                state: MemoryState::Waiting,
+            }));
+        }
+        Ok(writes)
+    }
+}
+
+/// Whether the store could not do its work, rather than that what it had could not be read.
+fn is_of_store(error: &Error) -> bool {
+    match error {
+        Error::Failed(Failure::Store(StoreError::Unreadable { .. })) => false,
+        Error::Failed(Failure::Store(_)) => true,
+        Error::Failed(_) | Error::Refused(_) => false,
+    }
+}
+
+/// What a branch's outcome says of the memories that it relied on.
+fn moved_by(end: &OutboxEnd, branch: &Branch, generation: u32) -> Vec<LearnWrite> {
+    let by = match branch.status {
+        Status::Completed => BeliefMove::HelpedBranch,
+        Status::Failed | Status::Timeout => BeliefMove::FailedBranch,
+        Status::Created | Status::Active => return Vec::new(),
+    };
+    let used = end.said.iter().flat_map(|said| &said.used).take(MOVED_MAX);
+    let moved = used.map(|memory| LearnWrite::Move {
+        owner: end.session.owner.clone(),
+        memory: memory.clone(),
+        by,
+        evidence: NewEvidence {
+            kind: EvidenceKind::Moved(by),
+            session: Some(end.session.id.clone()),
+            branch: Some((branch.id.clone(), generation)),
+            from_memory: None,
+            at_ms: end.at_ms,
+        },
+    });
+    moved.collect()
+}
+
+fn kept_in(write: &LearnWrite) -> Option<&Memory> {
+    match write {
+        LearnWrite::Keep { kept, .. } => Some(&kept.memory),
+        LearnWrite::Move { .. } | LearnWrite::Turn { .. } => None,
+    }
+}
+
+fn work_place_of(end: &OutboxEnd, branch: &Branch) -> WorkPlace {
+    let recorded = branch.work_place.clone();
+    recorded.unwrap_or_else(|| WorkPlace {
+        project: end.project.clone().unwrap_or_else(|| ProjectKey::of_path("")),
+        git_branch: end.git_branch.clone(),
+    })
+}
+
+/// Marks of the files that a lesson is about.
+fn marks_of(lesson: &Lesson, seen: &[SeenFile], at_ms: u64) -> Vec<StoredMark> {
+    let marks = lesson.files.iter().map(|file| StoredMark {
+        file: file.path.clone(),
+        lines: mark_bytes(&marked_lines(file.path.as_str(), seen)),
+        is_changed: false,
+        at_ms,
+    });
+    marks.filter(|mark| !mark.lines.is_empty()).collect()
+}

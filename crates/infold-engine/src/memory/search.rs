@@ -1,0 +1,144 @@
+//! Finds memories: the store gives candidates by their words, the core puts them in order.
+
+use infold_core::Owner;
+use infold_core::memory::{
+    CANDIDATES_MAX, FileUse, LessonFile, Memory, MemoryNow, MemoryQuery, ProjectKey, QueryTexts, RankCandidate,
+    RankSigns, Relevance, SEARCHED_MAX, SearchedMemory, ShownMemory, TextVector, WordFrequencies, WorkPlace, is_trunk,
+    rank,
+};
+use infold_store::{FieldWords, MemoryCandidate, MemorySearch, SearchReach};
+
+use super::made::is_suspicious;
+use crate::{Engine, Error};
+
+/// Places by rank at which relevance is found out; further down nothing is shown to a branch.
+const RELEVANCE_PLACES: usize = 100;
+
+/// A memory in its place among those that were found.
+#[derive(Debug, Clone)]
+pub struct FoundMemory {
+    /// The memory.
+    pub memory: Memory,
+    /// How sure it is now.
+    pub confidence: f64,
+    /// Whether the code that it is about has changed since.
+    pub is_changed: bool,
+    /// How many openings it was given to.
+    pub shown: u64,
+    /// How many branches relied on it.
+    pub used: u64,
+    /// How sure it is that it has to do with what was asked, from 0 to 1; 0 if it is far down by rank.
+    pub relevance: f64,
+    /// What it was ordered by.
+    pub score: f64,
+    /// What each sign added to that.
+    pub signs: RankSigns,
+}
+
+impl FoundMemory {
+    /// The memory as a reader is shown it.
+    pub(crate) fn to_show(&self, now_ms: u64) -> ShownMemory {
+        let now = MemoryNow {
+            at_ms: now_ms,
+            confidence: self.confidence,
+            has_changed: self.is_changed,
+            is_suspicious: is_suspicious(&self.memory),
+        };
+        ShownMemory {
+            id: self.memory.id.clone(),
+            header: self.memory.header(now),
+            title: self.memory.lesson.title.clone(),
+            lesson: self.memory.lesson.lesson.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// The memories of an owner that may be shown in a place, the best for these texts first.
+    pub(crate) async fn find_memories(
+        &self,
+        owner: &Owner,
+        place: &WorkPlace,
+        texts: QueryTexts<'_>,
+        reach: SearchReach,
+    ) -> Result<Vec<FoundMemory>, Error> {
+        self.find_in(owner, vec![place.project.clone()], texts, reach).await
+    }
+
+    /// The same in several projects.
+    pub(crate) async fn find_in(
+        &self,
+        owner: &Owner,
+        projects: Vec<ProjectKey>,
+        texts: QueryTexts<'_>,
+        reach: SearchReach,
+    ) -> Result<Vec<FoundMemory>, Error> {
+        let query = MemoryQuery::new(texts);
+        let search = MemorySearch {
+            owner: owner.clone(),
+            projects,
+            words: query.looked_up().map(str::to_owned).collect(),
+            words_max: SEARCHED_MAX,
+            limit: CANDIDATES_MAX,
+            reach,
+        };
+        let found = self.inner.store.find_memories(search).await?;
+
+        let frequencies =
+            WordFrequencies { memories: found.memories, with_word: found.frequencies.into_iter().collect() };
+        let vector = TextVector::built_in(&format!("{}\n{}", texts.description, texts.prompt));
+        let meaning = |candidate: &MemoryCandidate| {
+            let stored = candidate.vector.as_ref()?;
+            vector.as_ref()?.cosine(&TextVector::from_stored(stored.model.clone(), &stored.bytes))
+        };
+        let searched: Vec<SearchedMemory> = found.candidates.iter().map(searched).collect();
+        let candidates = found.candidates.iter().zip(&searched).map(|(candidate, searched)| RankCandidate {
+            memory: searched,
+            made_at_ms: candidate.memory.made_at_ms,
+            confidence: self.confidence(&candidate.memory),
+            has_changed: candidate.is_changed,
+            is_merged: candidate.memory.git_branch.as_ref().is_none_or(|branch| is_trunk(branch.as_str())),
+            meaning: meaning(candidate),
+        });
+        let candidates: Vec<RankCandidate<'_>> = candidates.collect();
+        let ranked = rank(&query, &frequencies, &candidates);
+        let relevance = Relevance::new(&query, &searched);
+
+        let confidences: Vec<f64> = candidates.iter().map(|candidate| candidate.confidence).collect();
+        let mut found: Vec<Option<MemoryCandidate>> = found.candidates.into_iter().map(Some).collect();
+        let in_order = ranked.into_iter().enumerate().filter_map(|(rank, place)| {
+            let MemoryCandidate { memory, is_changed, shown, used, .. } = found[place.candidate].take()?;
+            let is_near = rank < RELEVANCE_PLACES;
+            Some(FoundMemory {
+                memory,
+                confidence: confidences[place.candidate],
+                is_changed,
+                shown,
+                used,
+                relevance: if is_near { relevance.of(&searched[place.candidate]) } else { 0.0 },
+                score: place.score,
+                signs: place.signs,
+            })
+        });
+        Ok(in_order.collect())
+    }
+}
+
+/// What a candidate was found by, as the core ranks it.
+fn searched(candidate: &MemoryCandidate) -> SearchedMemory {
+    let FieldWords { title, lesson, edited, read, commands, git } = candidate.words.clone();
+    let (edited_files, other_files): (Vec<&LessonFile>, Vec<&LessonFile>) =
+        candidate.memory.lesson.files.iter().partition(|file| file.used == FileUse::Edited);
+    let paths = |files: Vec<&LessonFile>| files.iter().map(|file| file.path.as_str().to_owned()).collect();
+    SearchedMemory {
+        title,
+        lesson,
+        edited,
+        read,
+        commands,
+        git,
+        edited_files: paths(edited_files),
+        other_files: paths(other_files),
+        git_branch: candidate.memory.git_branch.as_ref().map(|branch| branch.as_str().to_owned()),
+    }
+}
