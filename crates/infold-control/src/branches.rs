@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::LOCATION;
 use infold_core::{Branch, Field, Principal, Refusal, ReturnOutcome, Start};
-use infold_engine::{BranchRef, FoldBranch, OpenBranch, SessionRef, SessionView};
+use infold_engine::{BranchRef, Extraction, FoldBranch, MemoryWish, OpenBranch, SessionRef, SessionView, Teaching};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,6 +17,7 @@ use crate::extract::{Body, Caller, Key, Name, Query};
 use crate::page::Page;
 use crate::sessions::PageQuery;
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, IsolationShape};
+use crate::shapes::lesson::LessonBody;
 
 /// The thread that this API reads as. People may see everything, and the main thread does.
 const READER: &str = "main";
@@ -73,6 +74,8 @@ pub(crate) struct OpenRequest {
     timeout_seconds: Option<u64>,
     /// What its thread begins with; as the settings say if it is not given.
     isolation: Option<IsolationShape>,
+    /// Whether it is given memories of earlier work. True if it is not given.
+    inject_memories: Option<bool>,
     /// The branch to open it under, or `main`; the session's active thread if it is not given.
     parent_branch_id: Option<String>,
     /// The project that the session belongs to: an absolute path.
@@ -137,6 +140,8 @@ async fn opened(
         budget_tokens: body.budget,
         timeout_s: body.timeout_seconds,
         isolation: body.isolation.map(Into::into),
+        memories: if body.inject_memories == Some(false) { MemoryWish::Nothing } else { MemoryWish::Fitting },
+        folder: None,
         start: Start::AtOnce,
         idempotency_key: key.or(body.idempotency_key)?,
     };
@@ -185,8 +190,24 @@ pub(crate) struct ReturnInSession {
     message: String,
     /// Whether the branch could not do what it was asked. False if it is not given.
     failed: Option<bool>,
+    /// What its agent has learnt that would help or mislead others later.
+    #[serde(default)]
+    lessons: Vec<LessonBody>,
+    /// The memories that it relied on.
+    #[serde(default)]
+    memories_used: Vec<String>,
+    /// Whether something is learnt from the branch if there are no lessons. True if it is not given.
+    extract_memory: Option<bool>,
     /// Makes repeating the request safe; the header Idempotency-Key does the same.
     idempotency_key: Option<String>,
+}
+
+fn teaching(lessons: Vec<LessonBody>, memories_used: Vec<String>, extract_memory: Option<bool>) -> Teaching {
+    Teaching {
+        lessons: lessons.into_iter().map(Into::into).collect(),
+        memories_used,
+        extraction: if extract_memory == Some(false) { Extraction::Unwanted } else { Extraction::Wished },
+    }
 }
 
 /// Ends a branch of a session and hands its message to its parent.
@@ -205,6 +226,7 @@ pub(crate) async fn fold_in_session(
         },
         message: body.message,
         outcome: if body.failed.unwrap_or(false) { ReturnOutcome::Failed } else { ReturnOutcome::Completed },
+        teaching: teaching(body.lessons, body.memories_used, body.extract_memory),
         idempotency_key: key.or(body.idempotency_key)?,
     };
     Ok(Json(control.engine.fold_branch(&who, request).await?.into()))
@@ -218,6 +240,14 @@ pub(crate) struct ReturnRequest {
     message: String,
     /// Whether the branch could not do what it was asked. False if it is not given.
     failed: Option<bool>,
+    /// What its agent has learnt that would help or mislead others later.
+    #[serde(default)]
+    lessons: Vec<LessonBody>,
+    /// The memories that it relied on.
+    #[serde(default)]
+    memories_used: Vec<String>,
+    /// Whether something is learnt from the branch if there are no lessons. True if it is not given.
+    extract_memory: Option<bool>,
     /// Makes repeating the request safe; the header Idempotency-Key does the same.
     idempotency_key: Option<String>,
 }
@@ -234,6 +264,7 @@ pub(crate) async fn fold(
         branch: BranchRef::Id { branch, session: None },
         message: body.message,
         outcome: if body.failed.unwrap_or(false) { ReturnOutcome::Failed } else { ReturnOutcome::Completed },
+        teaching: teaching(body.lessons, body.memories_used, body.extract_memory),
         idempotency_key: key.or(body.idempotency_key)?,
     };
     Ok(Json(control.engine.fold_branch(&who, request).await?.into()))

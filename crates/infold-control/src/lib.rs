@@ -21,6 +21,7 @@ mod events;
 mod extract;
 mod forks;
 mod health;
+mod memories;
 mod moment;
 mod openapi;
 mod page;
@@ -38,14 +39,19 @@ mod table;
 use std::collections::BTreeMap;
 
 use axum::Router;
+use infold_core::memory::Memory;
 use infold_core::record::RequestTotals;
 use infold_engine::{
-    Engine, ListedSession, NamedTools, RequestRow, ResultPart, ServerOverview, SessionView, WithheldTool,
+    ChangeRow, Engine, ForgetReport, ListedSession, MemoryPage, NamedTools, ProjectRow, RequestRow, ResultPart,
+    ServerOverview, SessionView, ShownDetail, WhyShown, WithheldTool,
 };
 use serde_json::Value;
 
 use page::Page;
 use shapes::branch::BranchDetail;
+use shapes::memory::{
+    BranchMemories, MemoriesForgotten, MemoryChanges, MemoryList, MemoryProjects, MemoryWhole, MemoryWords,
+};
 use shapes::request::{RequestDetail, RequestSums};
 use shapes::result::ResultRead;
 use shapes::server::{ServerDetail, ServerSummary, ToolList};
@@ -95,6 +101,41 @@ pub fn tools_json(tools: &NamedTools, query: Option<&str>, limit: usize) -> Valu
     json(ToolList::new(tools, query, limit))
 }
 
+/// A list of memories in the API's JSON, for commands that print the same.
+pub fn memories_json(page: &MemoryPage, offset: usize, limit: usize) -> Value {
+    json(MemoryList::new(page, offset, limit, (page.memories.len() > limit).then_some(offset + limit)))
+}
+
+/// A memory in the API's JSON.
+pub fn memory_json(memory: &Memory) -> Value {
+    json(MemoryWords::from(memory))
+}
+
+/// A memory with all that is known of it, in the API's JSON.
+pub fn memory_detail_json(shown: &ShownDetail) -> Value {
+    json(MemoryWhole::from(shown))
+}
+
+/// What was forgotten, or would be, in the API's JSON.
+pub fn forgotten_json(report: &ForgetReport) -> Value {
+    json(MemoriesForgotten::from(report))
+}
+
+/// Which memories a branch was given, and why, in the API's JSON.
+pub fn branch_memories_json(why: Option<&WhyShown>) -> Value {
+    json(why.map(BranchMemories::from).unwrap_or_default())
+}
+
+/// Changes of memories in the API's JSON.
+pub fn memory_changes_json(changes: &[ChangeRow]) -> Value {
+    json(MemoryChanges { changes: changes.iter().map(Into::into).collect() })
+}
+
+/// Projects that have memories, and what is left alone, in the API's JSON.
+pub fn memory_projects_json(projects: &[ProjectRow], silenced: &[String]) -> Value {
+    json(MemoryProjects { projects: projects.iter().map(Into::into).collect(), silenced: silenced.to_vec() })
+}
+
 /// Writes a shape as JSON, which never fails: the shapes of this crate have only text keys.
 fn json(shape: impl serde::Serialize) -> Value {
     serde_json::to_value(shape).unwrap_or_default()
@@ -102,6 +143,8 @@ fn json(shape: impl serde::Serialize) -> Value {
 
 /// The path that takes transcripts. They are longer than other bodies, so the door needs a larger bound for it.
 pub const FORKS_PATH: &str = "/api/v1/forks";
+/// The path that takes files of memories, which are as long.
+pub const IMPORT_PATH: &str = "/api/v1/memories/import";
 
 /// The routes of this surface, with their full paths; merge it into the program's router.
 ///

@@ -87,6 +87,7 @@ fn path_parameter(name: &str) -> Value {
         "request" => "The request's id, a number.",
         "ref_id" => "The result's handle, res_ and a uuid.",
         "server" => "The server's name in the settings.",
+        "memory" => "The memory's name, mem_ and ten letters and digits.",
         _ => "",
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": { "type": "string" } })

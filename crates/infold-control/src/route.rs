@@ -2,7 +2,7 @@
 //! OpenAPI description are made from it.
 
 use axum::handler::Handler;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{MethodRouter, delete, get, patch, post, put};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::control::Control;
@@ -12,6 +12,8 @@ use crate::control::Control;
 pub(crate) enum Verb {
     Get,
     Post,
+    Put,
+    Patch,
     Delete,
 }
 
@@ -21,6 +23,8 @@ impl Verb {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
             Self::Delete => "DELETE",
         }
     }
@@ -93,6 +97,14 @@ impl Route {
 
     pub(crate) fn post<H: Handler<T, Control>, T: 'static>(path: &'static str, id: &'static str, handler: H) -> Self {
         Self::new(Verb::Post, path, id, post(handler))
+    }
+
+    pub(crate) fn put<H: Handler<T, Control>, T: 'static>(path: &'static str, id: &'static str, handler: H) -> Self {
+        Self::new(Verb::Put, path, id, put(handler))
+    }
+
+    pub(crate) fn patch<H: Handler<T, Control>, T: 'static>(path: &'static str, id: &'static str, handler: H) -> Self {
+        Self::new(Verb::Patch, path, id, patch(handler))
     }
 
     pub(crate) fn delete<H: Handler<T, Control>, T: 'static>(path: &'static str, id: &'static str, handler: H) -> Self {

@@ -8,6 +8,8 @@ pub(crate) mod branch;
 pub(crate) mod context;
 pub(crate) mod event;
 pub(crate) mod fork;
+pub(crate) mod lesson;
+pub(crate) mod memory;
 pub(crate) mod request;
 pub(crate) mod result;
 pub(crate) mod server;

@@ -1,12 +1,18 @@
 //! The table of all routes. The router and the OpenAPI description are both made from it, so a route is added here
 //! and nowhere else.
 
+use infold_engine::EXPORT_TYPE;
+
 use crate::archive::{self, ArchiveQuery, TrajectoryQuery};
 use crate::branches::{self, OpenRequest, ReturnInSession, ReturnRequest};
 use crate::events::{self, EventsQuery, LAST_EVENT_ID};
 use crate::extract::IDEMPOTENCY_KEY;
 use crate::forks::{self, ForkRequest};
 use crate::health::{self, Health, METRICS_TYPE};
+use crate::memories::{
+    self, AddRequest, EditRequest, ExportQuery, FeedbackRequest, ForgetRequest, ImportRequest, MemoriesQuery,
+    ReviewRequest, SilenceRequest, UndoRequest,
+};
 use crate::requests::{self, RequestsQuery};
 use crate::results::{self, ReadQuery, RecordRequest};
 use crate::route::Route;
@@ -17,6 +23,10 @@ use crate::shapes::archive::{ArchiveList, Trajectory};
 use crate::shapes::branch::{BranchDetail, BranchList, BranchOpened, BranchReturned, BranchSummary, RolledBack};
 use crate::shapes::event::EventRecord;
 use crate::shapes::fork::SessionForked;
+use crate::shapes::memory::{
+    BranchMemories, ChangeUndone, ImportDone, MemoriesForgotten, MemoryChanges, MemoryJudged, MemoryList, MemoryMade,
+    MemoryProjects, MemoryWhole, MemoryWords, SilenceState,
+};
 use crate::shapes::request::{RequestDetail, RequestList};
 use crate::shapes::result::{ResultRead, ResultRecorded, ScrubbedText};
 use crate::shapes::server::{ServerDetail, ServerList, ToolList};
@@ -33,6 +43,7 @@ pub(crate) fn routes() -> Vec<Route> {
     routes.extend(fork_routes());
     routes.extend(request_routes());
     routes.extend(archive_routes());
+    routes.extend(memory_routes());
     routes.extend(server_routes());
     routes.extend(other_routes());
     routes
@@ -173,6 +184,88 @@ fn archive_routes() -> Vec<Route> {
             .query::<TrajectoryQuery>()
             .answers::<Trajectory>(200)
             .refuses(&[400, 404]),
+    ]
+}
+
+fn memory_routes() -> Vec<Route> {
+    vec![
+        Route::get("/api/v1/memories", "listMemories", memories::list)
+            .does("Lists the caller's memories, or those that have to do with a text.")
+            .query::<MemoriesQuery>()
+            .answers::<MemoryList>(200)
+            .refuses(&[400]),
+        Route::post("/api/v1/memories", "addMemory", memories::add)
+            .does("Adds a memory that a person wrote.")
+            .body::<AddRequest>()
+            .answers::<MemoryMade>(201)
+            .refuses(&[404, 409]),
+        Route::get("/api/v1/memories/{memory}", "getMemory", memories::show)
+            .does("Shows a memory, with what speaks for it and the branches that it was given to.")
+            .answers::<MemoryWhole>(200)
+            .refuses(&[400, 404]),
+        Route::patch("/api/v1/memories/{memory}", "editMemory", memories::edit)
+            .does("Changes the words, the kind or the project of a memory.")
+            .body::<EditRequest>()
+            .answers::<MemoryWords>(200)
+            .refuses(&[404]),
+        Route::delete("/api/v1/memories/{memory}", "forgetMemory", memories::forget_one)
+            .does("Forgets a memory, and what was derived from it alone. This cannot be undone.")
+            .answers::<MemoriesForgotten>(200)
+            .refuses(&[400, 404]),
+        Route::post("/api/v1/memories/{memory}/feedback", "judgeMemory", memories::judge)
+            .does("Says whether a memory was helpful, which moves its confidence.")
+            .body::<FeedbackRequest>()
+            .answers::<MemoryJudged>(200)
+            .refuses(&[404]),
+        Route::post("/api/v1/memories/{memory}/review", "reviewMemory", memories::review)
+            .does("Accepts a memory, so that it is shown, or rejects it.")
+            .body::<ReviewRequest>()
+            .answers::<MemoryWords>(200)
+            .refuses(&[404]),
+        Route::get("/api/v1/branches/{branch}/memories", "getBranchMemories", memories::of_branch)
+            .does("Says which memories a branch was given when it was opened, and why.")
+            .answers::<BranchMemories>(200)
+            .refuses(&[400, 404]),
+    ]
+    .into_iter()
+    .chain(all_memories_routes())
+    .collect()
+}
+
+fn all_memories_routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/v1/memories/forget", "forgetMemories", memories::forget)
+            .does("Forgets memories by name or by where they come from, or says what would go. This cannot be undone.")
+            .body::<ForgetRequest>()
+            .answers::<MemoriesForgotten>(200)
+            .refuses(&[404]),
+        Route::post(crate::IMPORT_PATH, "importMemories", memories::import)
+            .does("Imports memories from a file of one JSON object a line, all or none.")
+            .body::<ImportRequest>()
+            .with_transcript()
+            .answers::<ImportDone>(200)
+            .refuses(&[409]),
+        Route::get("/api/v1/memories/export", "exportMemories", memories::export)
+            .does("Exports the memories that are in use, one JSON object a line.")
+            .query::<ExportQuery>()
+            .answers_text(EXPORT_TYPE)
+            .refuses(&[400]),
+        Route::get("/api/v1/memories/changes", "listMemoryChanges", memories::changes)
+            .does("Lists changes of the caller's memories, the newest first.")
+            .answers::<MemoryChanges>(200),
+        Route::post("/api/v1/memories/undo", "undoMemoryChange", memories::undo)
+            .does("Undoes a change of memories.")
+            .body::<UndoRequest>()
+            .answers::<ChangeUndone>(200)
+            .refuses(&[404, 409]),
+        Route::get("/api/v1/memories/projects", "listMemoryProjects", memories::projects)
+            .does("Lists projects that have memories, and sessions and projects that are left alone.")
+            .answers::<MemoryProjects>(200),
+        Route::put("/api/v1/memories/silence", "silenceMemories", memories::silence)
+            .does("Leaves a session or a project alone, or no longer: nothing is learnt from it or shown to it.")
+            .body::<SilenceRequest>()
+            .answers::<SilenceState>(200)
+            .refuses(&[404]),
     ]
 }
 

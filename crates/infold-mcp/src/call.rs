@@ -1,6 +1,7 @@
 //! One call of a tool: who makes it, which session and thread it belongs to, what its `_meta` says, and how
 //! progress and figures get back to the client. What the tool does is in `tools`.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use infold_core::view::ScriptedCall;
@@ -25,6 +26,8 @@ pub(crate) const BRANCH_ID: &str = "infold/branchId";
 /// The `_meta` keys under which clients send their own id of a call, by which it is found in a transcript.
 pub(crate) const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
+/// The `_meta` key that names the project of a call.
+const PROJECT_PATH: &str = "infold/projectPath";
 /// The `_meta` key under which Codex names the session and the turn of a call.
 pub(crate) const TURN: &str = "x-codex-turn-metadata";
 
@@ -80,6 +83,15 @@ fn scripted(
         }
         RunningScript::LeftAlone | RunningScript::Unseen => Ok((None, Script::None)),
     }
+}
+
+/// The folder that a call is made in, if its client says so.
+pub(crate) fn folder_in(meta: &JsonObject) -> Option<PathBuf> {
+    let named = meta.get(PROJECT_PATH).and_then(Value::as_str);
+    // Codex names the folders of a turn; one that is alone is the project.
+    let folders = || meta.get(TURN)?.get("workspaces")?.as_object();
+    let only = || folders().filter(|folders| folders.len() == 1)?.keys().next().map(String::as_str);
+    named.or_else(only).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The session and the agent that Codex names in `_meta`, as one of infold's session ids.
@@ -166,6 +178,19 @@ impl ToolCall {
         Ok(self.in_session(session))
     }
 
+    /// The session that the call belongs to, if the proxy saw it or the arguments name one or its project.
+    pub(crate) fn session_if_named(&self, arguments: &mut Arguments) -> Result<Option<SessionRef>, Refusal> {
+        let id = arguments.optional_text("session_id")?;
+        let path = arguments.optional_text("project_path")?;
+        let session = match (self.issued_session(), id, path) {
+            (Some(session), _, _) => Some(session),
+            (None, id, Some(path)) => Some(SessionRef::by_project(&path, id.as_deref())?),
+            (None, Some(id), None) => Some(SessionRef::by_id(&id)?),
+            (None, None, None) => None,
+        };
+        Ok(session.map(|session| self.in_session(session)))
+    }
+
     /// Whether the call would change a tree of branches behind the proxy although the proxy saw no model make it.
     pub(crate) fn is_unplaced(&self) -> bool {
         self.session_from == SessionFrom::Proxy && self.issued.is_none() && changes_tree(self.tool)
@@ -191,6 +216,11 @@ impl ToolCall {
     /// after another, so each waits for its turn.
     pub(crate) fn start(&self) -> Start {
         if self.issued.is_some() { Start::InTurn } else { Start::AtOnce }
+    }
+
+    /// The folder that the call is made in, if its client says so.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        folder_in(self.client.meta())
     }
 
     fn unnamed(&self, field: &'static str) -> Refusal {

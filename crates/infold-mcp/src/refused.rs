@@ -165,6 +165,10 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         | Refusal::SessionAmbiguous { .. }
         | Refusal::BranchNotFound { .. }
         | Refusal::ResultNotFound { .. }
+        | Refusal::MemoryNotFound { .. }
+        | Refusal::ChangeNotFound { .. }
+        | Refusal::ChangeUndone { .. }
+        | Refusal::TooManyMemories { .. }
         | Refusal::BriefTooLarge { .. }
         | Refusal::SessionExists { .. }
         | Refusal::NotForked { .. }

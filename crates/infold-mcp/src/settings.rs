@@ -11,6 +11,8 @@ pub enum ToolFamily {
     Branch,
     /// `context_*` and `session_end`.
     Context,
+    /// `memory_search`, `memory_record` and `memory_feedback`.
+    Memory,
     /// `branch_create` and `branch_return`: what an agent behind the proxy needs, and no more.
     Lean,
 }

@@ -10,7 +10,7 @@ use infold_engine::{
     TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
-use infold_testkit::documented_limits;
+use infold_testkit::{documented_limits, documented_memory_rules};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,8 @@ fn engine(folder: &std::path::Path) -> Engine {
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
         },
+        memory: documented_memory_rules(),
+        folder: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

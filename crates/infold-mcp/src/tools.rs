@@ -9,10 +9,15 @@ pub(crate) mod context_fork;
 pub(crate) mod context_list_branches;
 pub(crate) mod context_return;
 pub(crate) mod context_rollback;
+pub(crate) mod memory_feedback;
+pub(crate) mod memory_record;
+pub(crate) mod memory_search;
+mod opening;
 pub(crate) mod read_result;
 mod reading;
 mod schema;
 pub(crate) mod session_end;
+mod teaching;
 
 use infold_core::{Limits, OwnTool};
 use rmcp::model::Tool;
@@ -21,8 +26,16 @@ use crate::settings::{SessionFrom, ToolFamily};
 
 /// Arguments that are not listed behind the proxy, because the proxy knows them or settings decide them: every
 /// word of a definition is paid for in every request. A call may pass them all the same.
-const LEFT_OUT_BEHIND_THE_PROXY: [&str; 6] =
-    ["session_id", "project_path", "parent_branch_id", "idempotency_key", "timeout_seconds", "isolation"];
+const LEFT_OUT_BEHIND_THE_PROXY: [&str; 8] = [
+    "session_id",
+    "project_path",
+    "parent_branch_id",
+    "idempotency_key",
+    "timeout_seconds",
+    "isolation",
+    "inject_memories",
+    "extract_memory",
+];
 /// Arguments that are optional behind the proxy: without `branch_id`, the branch that makes the call returns.
 const OPTIONAL_BEHIND_THE_PROXY: [&str; 1] = ["branch_id"];
 
@@ -41,6 +54,9 @@ pub(crate) fn is_listed(tool: OwnTool, families: &[ToolFamily]) -> bool {
         | OwnTool::ContextRollback
         | OwnTool::ContextFork
         | OwnTool::SessionEnd => families.contains(&ToolFamily::Context),
+        OwnTool::MemorySearch | OwnTool::MemoryRecord | OwnTool::MemoryFeedback => {
+            families.contains(&ToolFamily::Memory)
+        }
         OwnTool::ReadResult => true,
     }
 }
@@ -63,6 +79,9 @@ pub(crate) fn definition(tool: OwnTool, limits: &Limits) -> Tool {
         OwnTool::ContextRollback => context_rollback::definition(),
         OwnTool::ContextFork => context_fork::definition(),
         OwnTool::SessionEnd => session_end::definition(),
+        OwnTool::MemorySearch => memory_search::definition(),
+        OwnTool::MemoryRecord => memory_record::definition(),
+        OwnTool::MemoryFeedback => memory_feedback::definition(),
         OwnTool::ReadResult => read_result::definition(),
     }
 }

@@ -64,6 +64,8 @@ async fn in_branch(engine: &Engine) -> Vec<Value> {
         budget_tokens: Some(4_000),
         timeout_s: None,
         isolation: None,
+        memories: infold_engine::MemoryWish::Fitting,
+        folder: None,
         start: infold_core::Start::AtOnce,
         idempotency_key: None,
     };

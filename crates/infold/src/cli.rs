@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, connect, count, disconnect, fork, hook, launch, man, replay, rescue, result, rules, run, scrub, secret,
-    servers, sessions, show, tend, tools, top,
+    approve, connect, count, disconnect, fork, hook, launch, man, memory, replay, rescue, result, rules, run, scrub,
+    secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -152,6 +152,8 @@ pub enum Command {
     Tools(tools::ToolsArgs),
     /// Show what other MCP servers have changed in their tools, and approve it
     Approve(approve::ApproveArgs),
+    /// List what branches have learnt; write, review, forget and take along memories
+    Memory(memory::MemoryArgs),
     /// List sessions, most recent first
     Sessions(sessions::SessionsArgs),
     /// Show one session: its branches, its requests and their cost
@@ -254,6 +256,7 @@ impl Cli {
             | Command::Servers(_)
             | Command::Tools(_)
             | Command::Approve(_)
+            | Command::Memory(_)
             | Command::Sessions(_)
             | Command::Show(_)
             | Command::Top(_)

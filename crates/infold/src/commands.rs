@@ -12,6 +12,7 @@ pub mod hook;
 pub mod launch;
 pub mod man;
 mod mcp;
+pub mod memory;
 mod places;
 pub mod replay;
 pub mod rescue;
@@ -105,6 +106,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Servers(args) => servers::run(args, &load()?),
         Command::Tools(args) => tools::run(&args, &load()?),
         Command::Approve(args) => approve::run(&args, &load()?),
+        Command::Memory(args) => memory::run(args, &load()?),
         Command::Sessions(args) => sessions::run(&args, &load()?),
         Command::Show(args) => show::run(&args, &load()?),
         Command::Top(args) => top::run(&args, &load()?),

@@ -104,6 +104,8 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
                 false => KeptCalls::All,
             },
         },
+        memory: settings.memory.rules(),
+        folder: std::env::current_dir().ok(),
     })
 }
 
@@ -203,10 +205,11 @@ pub fn door_settings(settings: &Settings, token: Token) -> DoorSettings {
 }
 
 fn long_bodies(settings: &Settings) -> Vec<LongBody> {
-    let forks = LongBody { path: infold_control::FORKS_PATH, bytes_max: settings.server.transcript_bytes_max };
+    let long = [infold_control::FORKS_PATH, infold_control::IMPORT_PATH];
+    let long = long.map(|path| LongBody { path, bytes_max: settings.server.transcript_bytes_max });
     // The proxy bounds its bodies itself, and says so in the provider's shape.
     let proxied = infold_proxy::PATHS.map(|path| LongBody { path, bytes_max: u64::MAX });
-    proxied.into_iter().chain([forks]).collect()
+    proxied.into_iter().chain(long).collect()
 }
 
 fn jwt_settings(jwt: &Jwt) -> JwtSettings {
@@ -227,6 +230,7 @@ pub fn mcp_settings(settings: &Settings) -> infold_mcp::Settings {
     let family = |family: &ToolFamily| match family {
         ToolFamily::Branch => infold_mcp::ToolFamily::Branch,
         ToolFamily::Context => infold_mcp::ToolFamily::Context,
+        ToolFamily::Memory => infold_mcp::ToolFamily::Memory,
         ToolFamily::Lean => infold_mcp::ToolFamily::Lean,
     };
     infold_mcp::Settings {

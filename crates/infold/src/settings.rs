@@ -10,6 +10,7 @@
 mod check;
 mod entry;
 mod gateway;
+mod memory;
 mod narrow;
 mod problem;
 mod server;

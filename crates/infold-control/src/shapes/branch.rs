@@ -146,7 +146,7 @@ pub(crate) struct BranchDetail {
     summary: BranchSummary,
     /// What it was asked to do.
     prompt: Option<String>,
-    /// Memories that were added to the branch's brief when it was opened.
+    /// The memories that the branch was given when it was opened.
     injected_memories: Vec<String>,
     /// Tokens of its budget that are left.
     budget_remaining: u64,
@@ -172,7 +172,7 @@ impl BranchDetail {
         Self {
             summary: BranchSummary::new(session_id, branch),
             prompt: branch.prompt.as_ref().map(|prompt| prompt.as_str().to_owned()),
-            injected_memories: texts(&branch.memories),
+            injected_memories: branch.memories.iter().map(ToString::to_string).collect(),
             budget_remaining: branch.budget_tokens - branch.budget_used_tokens(),
             isolation: branch.isolation.into(),
             timeout_seconds: branch.timeout_ms / 1_000,

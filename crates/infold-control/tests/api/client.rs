@@ -15,7 +15,7 @@ use infold_engine::{
     TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
-use infold_testkit::documented_limits;
+use infold_testkit::{documented_limits, documented_memory_rules};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -114,6 +114,8 @@ fn setup() -> Setup {
                 sessions_bytes_max: 1 << 20,
                 kept_calls: KeptCalls::Own,
             },
+            memory: documented_memory_rules(),
+            folder: None,
         },
         control: ControlSettings {
             streams_max: 2,

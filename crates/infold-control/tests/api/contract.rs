@@ -36,7 +36,9 @@ fn operation<'a>(document: &'a Value, path: &str, method: &str) -> Option<&'a Va
         template.len() == parts.len()
             && template.iter().zip(&parts).all(|(named, part)| named.starts_with('{') || named == part)
     };
-    paths.iter().filter(|(template, _)| fits(template)).find_map(|(_, methods)| methods.get(method))
+    // As in the router, a path that is named goes before one with a placeholder.
+    let named = paths.iter().filter(|(template, _)| fits(template)).min_by_key(|(template, _)| template.contains('{'));
+    named.and_then(|(_, methods)| methods.get(method))
 }
 
 /// The value that a `$ref` points to; any other value is its own.

@@ -29,7 +29,7 @@ async fn a_field_that_is_wrong_is_named_and_nothing_is_stored() {
     assert_eq!(
         check(json!({ "description": "x", "colour": "red" })).await,
         "400 invalid_input: colour is not known here: use only description, prompt, budget, timeout_seconds, \
-         isolation, parent_branch_id, project_path, session_id, idempotency_key {\"field\":\"colour\"}"
+         isolation, inject_memories, parent_branch_id, project_path, session_id, idempotency_key {\"field\":\"colour\"}"
     );
     assert_eq!(
         check(json!({ "description": 7 })).await,

@@ -11,6 +11,7 @@ mod events;
 mod forks;
 mod health;
 mod idempotency;
+mod memories;
 mod openapi;
 mod requests;
 mod results;

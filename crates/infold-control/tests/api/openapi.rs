@@ -45,12 +45,19 @@ fn the_description_names_every_route_and_no_other() {
         .flat_map(|(path, methods)| methods.into_iter().map(move |method| format!("{method} {path}")))
         .collect();
     assert_eq!(described(&document()), routes);
-    let expected = "DELETE /api/v1/sessions/{session}
+    let expected = "DELETE /api/v1/memories/{memory}
+DELETE /api/v1/sessions/{session}
 GET /api/v1/archive
 GET /api/v1/archive/{branch}
 GET /api/v1/branches/{branch}
+GET /api/v1/branches/{branch}/memories
 GET /api/v1/events
 GET /api/v1/forks/{session}
+GET /api/v1/memories
+GET /api/v1/memories/changes
+GET /api/v1/memories/export
+GET /api/v1/memories/projects
+GET /api/v1/memories/{memory}
 GET /api/v1/openapi.json
 GET /api/v1/requests
 GET /api/v1/requests/{request}
@@ -66,15 +73,23 @@ GET /api/v1/tools
 GET /healthz
 GET /metrics
 GET /readyz
+PATCH /api/v1/memories/{memory}
 POST /api/v1/branches
 POST /api/v1/branches/{branch}/return
 POST /api/v1/forks
+POST /api/v1/memories
+POST /api/v1/memories/forget
+POST /api/v1/memories/import
+POST /api/v1/memories/undo
+POST /api/v1/memories/{memory}/feedback
+POST /api/v1/memories/{memory}/review
 POST /api/v1/scrub
 POST /api/v1/sessions/{session}/branches
 POST /api/v1/sessions/{session}/results
 POST /api/v1/sessions/{session}/return
 POST /api/v1/sessions/{session}/rollback
-POST /api/v1/sessions/{session}/snapshot";
+POST /api/v1/sessions/{session}/snapshot
+PUT /api/v1/memories/silence";
     assert_eq!(routes.into_iter().collect::<Vec<_>>().join("\n"), expected);
 }
 

@@ -28,6 +28,7 @@ fn refusals() -> Vec<Error> {
         Refusal::ContextLimit { current_tokens: 35_000, limit_tokens: 32_768 },
         Refusal::KeyReused,
         Refusal::ResultNotFound { ref_id: "res_1".to_owned() },
+        Refusal::MemoryNotFound { memory: "mem_1".to_owned() },
         Refusal::Cancelled,
     ];
     let failures = [Failure::Scrubbing(ScrubError::Panicked), Failure::Contended];

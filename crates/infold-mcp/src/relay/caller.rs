@@ -9,13 +9,11 @@ use rmcp::model::JsonObject;
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
-use crate::call::{BRANCH_ID, CALL_IDS, TURN, session_in};
+use crate::call::{BRANCH_ID, CALL_IDS, folder_in, session_in};
 use crate::client_line::ClientLine;
 
 /// The `_meta` key that names the session of a call.
 const SESSION_ID: &str = "infold/sessionId";
-/// The `_meta` key that names the project of a call.
-const PROJECT_PATH: &str = "infold/projectPath";
 
 /// The maker of one call.
 pub(crate) struct RelayCaller {
@@ -44,12 +42,7 @@ impl RelayCaller {
 
     /// The project that the call is made in, if its client says so.
     pub(super) fn project(&self) -> Option<PathBuf> {
-        let meta = self.client.meta();
-        let named = meta.get(PROJECT_PATH).and_then(Value::as_str);
-        // Codex names the folders of a turn; one that is alone is the project.
-        let folders = || meta.get(TURN)?.get("workspaces")?.as_object();
-        let only = || folders().filter(|folders| folders.len() == 1)?.keys().next().map(String::as_str);
-        named.or_else(only).map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir())
+        folder_in(self.client.meta()).filter(|path| path.is_dir())
     }
 }
 

@@ -1,10 +1,11 @@
 //! `branch_create`: opens a branch in a session that the caller names.
 
-use infold_core::{Field, Isolation, Limits, OwnTool, Refusal};
+use infold_core::{Field, Limits, OwnTool};
 use infold_engine::OpenBranch;
-use rmcp::model::{JsonObject, Tool};
+use rmcp::model::Tool;
 use serde_json::json;
 
+use super::opening;
 use super::schema::{self, Effect, ToolDraft};
 use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
@@ -21,6 +22,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "budget": wish("Token budget", limits.budget_default_tokens, limits.budget_max_tokens),
         "timeout_seconds": wish("Time limit", limits.timeout_default_s, limits.timeout_max_s),
         "isolation": schema::isolation(),
+        "inject_memories": schema::flag("False: without notes of earlier work"),
         "parent_branch_id": schema::parent_branch_id(),
         "idempotency_key": schema::idempotency_key(),
     });
@@ -32,6 +34,7 @@ pub(super) fn definition(limits: &Limits) -> Tool {
         "parent_branch_id": schema::string_or_null(),
         "timeout_seconds": schema::count(),
         "isolation": schema::string(),
+        "injected_context": schema::string(),
         "notes": schema::strings(),
         "notices": schema::notices(),
     });
@@ -56,7 +59,9 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         prompt: arguments.optional_text("prompt")?,
         budget_tokens: arguments.optional_number("budget", 1)?,
         timeout_s: arguments.optional_number("timeout_seconds", 1)?,
-        isolation: isolation(arguments)?,
+        isolation: opening::isolation(arguments)?,
+        memories: opening::memories(arguments)?,
+        folder: call.folder(),
         start: call.start(),
         idempotency_key: call.idempotency_key(arguments)?,
     };
@@ -71,24 +76,9 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         "parent_branch_id": answer::parent(&opened.parent),
         "timeout_seconds": opened.timeout_s,
     }));
-    add_isolation(&mut body, opened.isolation);
+    opening::add_to(&mut body, &opened);
     if !opened.notes.is_empty() {
         body.insert("notes".to_owned(), json!(opened.notes));
     }
     Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
-}
-
-/// The argument `isolation`: what the branch begins with, if the caller says.
-pub(super) fn isolation(arguments: &mut Arguments) -> Result<Option<Isolation>, Refusal> {
-    let wrong = || Refusal::Invalid { field: "isolation", problem: "must be isolated or inherit".to_owned() };
-    let named = arguments.optional_text("isolation")?;
-    named.map(|named| Isolation::parse(&named).ok_or_else(wrong)).transpose()
-}
-
-/// Adds `isolation` to an answer if the branch begins with its parent's conversation, because the proxy reads it
-/// from the transcript later.
-pub(super) fn add_isolation(body: &mut JsonObject, isolation: Isolation) {
-    if !isolation.is_isolated() {
-        body.insert("isolation".to_owned(), json!(isolation.as_str()));
-    }
 }

@@ -6,6 +6,7 @@ use rmcp::model::Tool;
 use serde_json::json;
 
 use super::schema::{self, Effect, ToolDraft};
+use super::teaching::{lessons_schema, teaching};
 use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
 use crate::call::ToolCall;
@@ -15,7 +16,10 @@ pub(super) fn definition() -> Tool {
     let input = json!({
         "branch_id": schema::id("The branch that returns"),
         "message": schema::text("What the parent gets: findings, evidence, what is open", Field::MESSAGE.chars_max),
-        "failed": { "type": "boolean", "description": "The sub-task failed; message says why" },
+        "failed": schema::flag("The sub-task failed; message says why"),
+        "lessons": lessons_schema(),
+        "memories_used": schema::strings(),
+        "extract_memory": schema::flag("False: nothing is learnt but lessons"),
         "idempotency_key": schema::idempotency_key(),
     });
     let output = json!({
@@ -27,12 +31,13 @@ pub(super) fn definition() -> Tool {
         "tokens_saved": schema::count(),
         "secrets_scrubbed": schema::count(),
         "folded_with_it": schema::strings(),
+        "lessons_kept": schema::count(),
         "notices": schema::notices(),
     });
     let draft = ToolDraft {
         name: OwnTool::BranchReturn.name(),
         title: "Return from a branch",
-        description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short.",
+        description: "Ends a branch: its parent gets message, without secrets, and nothing else. Without it a branch is cut short. lessons: what may help others later.",
         effect: Effect::Ends,
     };
     draft.takes(
@@ -55,6 +60,7 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         branch: BranchRef::Id { branch, session: None },
         message: arguments.text("message")?,
         outcome: outcome(arguments)?,
+        teaching: teaching(arguments)?,
         idempotency_key: call.idempotency_key(arguments)?,
     };
 
@@ -71,6 +77,9 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
     }));
     if !folded.folded_with_it.is_empty() {
         body.insert("folded_with_it".to_owned(), json!(folded.folded_with_it));
+    }
+    if folded.lessons_kept > 0 {
+        body.insert("lessons_kept".to_owned(), json!(folded.lessons_kept));
     }
     Ok(ToolAnswer::new(body, folded.state).with_notices(&folded.notices))
 }

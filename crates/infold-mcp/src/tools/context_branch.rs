@@ -5,7 +5,7 @@ use infold_engine::OpenBranch;
 use rmcp::model::Tool;
 use serde_json::json;
 
-use super::branch_create::{add_isolation, isolation};
+use super::opening;
 use super::schema::{self, Effect, ToolDraft};
 use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
@@ -19,6 +19,7 @@ pub(super) fn definition() -> Tool {
         "project_path": schema::project_path(),
         "session_id": schema::session_in_project(),
         "isolation": schema::isolation(),
+        "inject_memories": schema::flag("False: without notes of earlier work"),
         "parent_branch_id": schema::parent_branch_id(),
         "idempotency_key": schema::idempotency_key(),
     });
@@ -31,6 +32,7 @@ pub(super) fn definition() -> Tool {
         "budget_allocated": schema::count(),
         "timeout_seconds": schema::count(),
         "isolation": schema::string(),
+        "injected_context": schema::string(),
         "context_state": schema::context_state(),
         "context_health": schema::context_health(),
         "notices": schema::notices(),
@@ -56,7 +58,9 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         prompt: Some(arguments.text("prompt")?),
         budget_tokens: None,
         timeout_s: None,
-        isolation: isolation(arguments)?,
+        isolation: opening::isolation(arguments)?,
+        memories: opening::memories(arguments)?,
+        folder: call.folder(),
         start: call.start(),
         idempotency_key: call.idempotency_key(arguments)?,
     };
@@ -74,6 +78,6 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         "context_state": answer::context_state(&opened.state),
         "context_health": answer::context_health(&opened.health),
     }));
-    add_isolation(&mut body, opened.isolation);
+    opening::add_to(&mut body, &opened);
     Ok(ToolAnswer::new(body, opened.state).with_notices(&opened.notices))
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::branch_return::outcome;
 use super::context_list_branches::status_in_context;
 use super::schema::{self, Effect, ToolDraft};
+use super::teaching::{lessons_schema, teaching};
 use crate::answer::{self, ToolAnswer};
 use crate::arguments::Arguments;
 use crate::call::ToolCall;
@@ -19,7 +20,10 @@ pub(super) fn definition() -> Tool {
         "project_path": schema::project_path(),
         "branch_id": schema::id("Branch to fold (defaults to current active branch)"),
         "session_id": schema::session_in_project(),
-        "failed": { "type": "boolean", "description": "The subtask failed; message says why" },
+        "failed": schema::flag("The subtask failed; message says why"),
+        "lessons": lessons_schema(),
+        "memories_used": schema::strings(),
+        "extract_memory": schema::flag("False: nothing is learnt but lessons"),
         "idempotency_key": schema::idempotency_key(),
     });
     let summary = json!({
@@ -28,6 +32,7 @@ pub(super) fn definition() -> Tool {
         "operations_count": schema::count(),
         "secrets_scrubbed": schema::count(),
         "summary_redacted": { "type": "boolean" },
+        "lessons_kept": schema::count(),
     });
     let output = json!({
         "folded_at": schema::time(),
@@ -43,7 +48,7 @@ pub(super) fn definition() -> Tool {
     let draft = ToolDraft {
         name: OwnTool::ContextReturn.name(),
         title: "Fold a branch",
-        description: "Fold branch and return to parent with summary.",
+        description: "Fold branch and return to parent with summary. lessons: what may help others later.",
         effect: Effect::Ends,
     };
     draft.takes(
@@ -62,6 +67,7 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         branch,
         message: arguments.text("message")?,
         outcome: outcome(arguments)?,
+        teaching: teaching(arguments)?,
         idempotency_key: call.idempotency_key(arguments)?,
     };
 
@@ -79,6 +85,7 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
             "operations_count": folded.operations,
             "secrets_scrubbed": folded.secrets_scrubbed,
             "summary_redacted": folded.summary_redacted,
+            "lessons_kept": folded.lessons_kept,
         },
         "context_state": answer::context_state(&folded.state),
         "context_health": answer::context_health(&folded.health),

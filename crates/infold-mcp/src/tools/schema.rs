@@ -114,6 +114,11 @@ pub(super) fn idempotency_key() -> Value {
     text("Same key, same answer: makes a retry safe", infold_core::Field::IDEMPOTENCY_KEY.chars_max)
 }
 
+/// A true or false.
+pub(super) fn flag(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
 /// A text in an answer, without a description.
 pub(super) fn string() -> Value {
     json!({ "type": "string" })

@@ -44,7 +44,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
-    let session = call.in_session(session(call, arguments)?);
+    let session = session(call, arguments)?;
     let request = EndSession { session, idempotency_key: call.idempotency_key(arguments)? };
 
     if call.client.wants_progress()
@@ -66,19 +66,9 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
 }
 
 fn session(call: &ToolCall, arguments: &mut Arguments) -> Result<SessionRef, ToolRefused> {
-    let id = arguments.optional_text("session_id")?;
-    let path = arguments.optional_text("project_path")?;
-    if let Some(session) = call.issued_session() {
-        return Ok(session);
-    }
-    Ok(match (id, path) {
-        (id, Some(path)) => SessionRef::by_project(&path, id.as_deref())?,
-        (Some(id), None) => SessionRef::by_id(&id)?,
-        (None, None) => {
-            let problem = "or project_path is required: pass one of them".to_owned();
-            return Err(Refusal::Invalid { field: "session_id", problem }.into());
-        }
-    })
+    let problem = "or project_path is required: pass one of them".to_owned();
+    let unnamed = Refusal::Invalid { field: "session_id", problem };
+    Ok(call.session_if_named(arguments)?.ok_or(unnamed)?)
 }
 
 async fn end(call: &ToolCall, request: EndSession) -> Result<SessionEnded, Error> {

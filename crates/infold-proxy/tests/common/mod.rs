@@ -16,7 +16,7 @@ use infold_engine::{
 };
 use infold_proxy::{Planning, Provider, ProxySettings, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
-use infold_testkit::documented_limits;
+use infold_testkit::{documented_limits, documented_memory_rules};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -138,6 +138,8 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
         },
+        memory: documented_memory_rules(),
+        folder: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).expect("a database");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -90,7 +90,19 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("gateway.heartbeat_ms", 30..=10 * MINUTE_MS),
     ("gateway.questions_max", 0..=10_000),
     ("gateway.question_wait_ms", 1..=60 * MINUTE_MS),
+    ("memory.injection_tokens_max", 0..=100_000),
+    ("memory.memory_max_items", 0..=50),
+    ("memory.lessons_max", 1..=100),
+    ("memory.half_life_days", 1..=36_500),
+    ("memory.memories_max", 1..=1_000_000),
     ("auth.jwt.leeway_seconds", 0..=600),
+];
+
+/// The range of each share. A test checks that every one of `default.toml` has a row.
+pub(super) const SHARES: &[(&str, RangeInclusive<f64>)] = &[
+    ("memory.injection_budget_ratio", 0.0..=0.5),
+    ("memory.memory_min_confidence", 0.0..=1.0),
+    ("memory.relevance_min", 0.0..=1.0),
 ];
 
 /// The typed settings; `None` if a single value is wrong. What is wrong is added to `problems`.
@@ -115,17 +127,21 @@ pub fn typed(entries: &[Entry], problems: &mut Problems) -> Option<Settings> {
 }
 
 fn out_of_range(entry: &Entry) -> Option<Problem> {
-    let Value::Integer(number) = entry.value else { return None };
-    let (_, range) = RANGES.iter().find(|(key, _)| *key == entry.key)?;
-    if range.contains(&number) {
-        return None;
-    }
-    let (key, origin) = (&entry.key, &entry.origin);
-    Some(Problem::new(format!("`{key}` = {number} in {origin} is out of range")).hint(format!(
-        "give a whole number from {} to {}",
-        range.start(),
-        range.end()
-    )))
+    let hint = match entry.value {
+        Value::Integer(number) => {
+            let (_, range) = RANGES.iter().find(|(key, _)| *key == entry.key)?;
+            let (from, to) = (range.start(), range.end());
+            (!range.contains(&number)).then(|| format!("give a whole number from {from} to {to}"))?
+        }
+        Value::Float(share) => {
+            let (_, range) = SHARES.iter().find(|(key, _)| *key == entry.key)?;
+            let (from, to) = (range.start(), range.end());
+            (!range.contains(&share)).then(|| format!("give a number from {from:.1} to {to:.1}"))?
+        }
+        _ => return None,
+    };
+    let (key, origin, value) = (&entry.key, &entry.origin, &entry.value);
+    Some(Problem::new(format!("`{key}` = {value} in {origin} is out of range")).hint(hint))
 }
 
 fn table(entries: &[Entry]) -> toml::Table {

@@ -16,8 +16,14 @@ enum Rule {
     AtMost,
     /// The number may only become lower, and 0 means that there is no limit.
     AtMostZeroIsNone,
+    /// The number may only become higher.
+    AtLeast,
     /// The switch may only be turned on.
     OnlyOn,
+    /// The switch may only be turned off.
+    OnlyOff,
+    /// The word may only become one further down in this list.
+    Down(&'static [&'static str]),
     /// The list may only become a part of itself.
     PartOf,
 }
@@ -35,6 +41,14 @@ const KEYS: &[(&str, Rule)] = &[
     ("context.context_limit", Rule::AtMost),
     ("context.context_hard_limit", Rule::OnlyOn),
     ("mcp.tools", Rule::PartOf),
+    ("memory.learn", Rule::Down(&["all", "lessons", "off"])),
+    ("memory.inject", Rule::OnlyOff),
+    ("memory.injection_budget_ratio", Rule::AtMost),
+    ("memory.injection_tokens_max", Rule::AtMost),
+    ("memory.memory_max_items", Rule::AtMost),
+    ("memory.memory_min_confidence", Rule::AtLeast),
+    ("memory.relevance_min", Rule::AtLeast),
+    ("memory.review", Rule::Down(&["off", "mechanical", "all"])),
 ];
 
 /// Returns the values that narrow what lower layers say. The others become problems.
@@ -66,7 +80,10 @@ fn refused(value: &Entry, below: &[Entry]) -> Option<Problem> {
     Some(problem.hint(match rule {
         Rule::AtMost => format!("set it to at most {}, or raise it in your own settings", now.shown()),
         Rule::AtMostZeroIsNone => format!("set it to at most {}; 0 would mean no limit", now.shown()),
+        Rule::AtLeast => format!("set it to at least {}, or lower it in your own settings", now.shown()),
         Rule::OnlyOn => "remove the line, or turn it off in your own settings".to_owned(),
+        Rule::OnlyOff => "remove the line, or turn it on in your own settings".to_owned(),
+        Rule::Down(words) => format!("write one of {} that comes after {}", words.join(", "), now.shown()),
         Rule::PartOf => format!("list some of {}", now.shown()),
     }))
 }
@@ -76,15 +93,32 @@ fn not_for_projects(value: &Entry) -> Problem {
         "`{}` in {} cannot be set by a project file: those may only lower limits",
         value.key, value.origin
     ))
-    .hint("move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools")
+    .hint("move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools")
 }
 
 fn narrows(rule: Rule, wish: &Value, now: &Value) -> bool {
     match (rule, wish, now) {
         (Rule::AtMost, Value::Integer(wish), Value::Integer(now)) => wish <= now,
+        (Rule::AtMost, Value::Float(wish), Value::Float(now)) => wish <= now,
+        (Rule::AtLeast, Value::Float(wish), Value::Float(now)) => wish >= now,
         (Rule::AtMostZeroIsNone, Value::Integer(wish), Value::Integer(now)) => *now == 0 || (*wish != 0 && wish <= now),
         (Rule::OnlyOn, Value::Boolean(wish), Value::Boolean(now)) => *wish || !*now,
+        (Rule::OnlyOff, Value::Boolean(wish), Value::Boolean(now)) => !*wish || *now,
+        (Rule::Down(words), Value::String(wish), Value::String(now)) => {
+            let place = |word: &String| words.iter().position(|other| other == word);
+            place(wish).is_some_and(|wish| place(now).is_some_and(|now| wish >= now))
+        }
         (Rule::PartOf, Value::Array(wish), Value::Array(now)) => wish.iter().all(|item| now.contains(item)),
-        (Rule::AtMost | Rule::AtMostZeroIsNone | Rule::OnlyOn | Rule::PartOf, _, _) => false,
+        (
+            Rule::AtMost
+            | Rule::AtMostZeroIsNone
+            | Rule::AtLeast
+            | Rule::OnlyOn
+            | Rule::OnlyOff
+            | Rule::Down(_)
+            | Rule::PartOf,
+            _,
+            _,
+        ) => false,
     }
 }

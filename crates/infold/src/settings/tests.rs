@@ -174,7 +174,7 @@ fn choices_name_the_ones_there_are() {
     assert_snapshot!(check("
         environment:
             INFOLD_MCP__TOOLS=branch,contxt
-    "), @"`mcp.tools` in INFOLD_MCP__TOOLS: unknown value `contxt`, expected one of `branch`, `context`, `lean`");
+    "), @"`mcp.tools` in INFOLD_MCP__TOOLS: unknown value `contxt`, expected one of `branch`, `context`, `memory`, `lean`");
 }
 
 #[test]
@@ -241,9 +241,9 @@ fn a_project_may_only_narrow() {
             scrub_fault = 'panic'
     "), @r#"
     `data` in .infold.toml:1 cannot be set by a project file: those may only lower limits
-      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
     `server.listen` in .infold.toml:3 cannot be set by a project file: those may only lower limits
-      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
     `folding.max_depth` in .infold.toml:5 changes 3 to 4, but a project file may only lower limits
       hint: set it to at most 3, or raise it in your own settings
     `folding.session_budget` in .infold.toml:6 changes 1000 to 0, but a project file may only lower limits
@@ -253,9 +253,9 @@ fn a_project_may_only_narrow() {
     `mcp.tools` in .infold.toml:10 changes ["branch"] to ["branch", "context"], but a project file may only lower limits
       hint: list some of ["branch"]
     `telemetry.otlp_endpoint` in .infold.toml:12 cannot be set by a project file: those may only lower limits
-      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
     `testing.scrub_fault` in .infold.toml:14 cannot be set by a project file: those may only lower limits
-      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
     "#);
 }
 
@@ -325,8 +325,12 @@ fn every_number_has_a_range_that_its_default_lies_in() {
             let range = check::RANGES.iter().find(|(key, _)| *key == entry.key).map(|(_, range)| range);
             assert!(range.is_some_and(|range| range.contains(&number)), "{} = {number}", entry.key);
         }
+        if let toml::Value::Float(share) = entry.value {
+            let range = check::SHARES.iter().find(|(key, _)| *key == entry.key).map(|(_, range)| range);
+            assert!(range.is_some_and(|range| range.contains(&share)), "{} = {share}", entry.key);
+        }
     }
-    for (key, _) in check::RANGES {
+    for key in check::RANGES.iter().map(|(key, _)| key).chain(check::SHARES.iter().map(|(key, _)| key)) {
         assert!(entry::find(&entry::defaults(DEFAULT_TOML).unwrap(), key).is_some(), "{key}");
     }
 }
@@ -357,4 +361,57 @@ fn settings_that_were_renamed_say_what_they_are_called_now() {
     );
     assert!(given("proxy.windows").contains("`windows.models`"));
     assert!(given("proxy.window_tokens").contains("`windows.default_tokens`"));
+}
+
+#[test]
+fn a_share_has_a_range_and_a_project_may_only_ask_for_less_memory() {
+    assert_snapshot!(check(r#"
+        flags:
+            memory.injection_budget_ratio=0.9
+            memory.memory_min_confidence=nan
+            memory.relevance_min=high
+    "#), @r"
+    `memory.relevance_min` in --set must be a number
+    `memory.injection_budget_ratio` = 0.9 in --set is out of range
+      hint: give a number from 0.0 to 0.5
+    `memory.memory_min_confidence` = nan in --set is out of range
+      hint: give a number from 0.0 to 1.0
+    ");
+    assert_snapshot!(check(r#"
+        project:
+            [memory]
+            learn = "lessons"
+            inject = false
+            memory_min_confidence = 0.9
+            memory_max_items = 3
+    "#), @r#"
+    memory.learn = "lessons" (.infold.toml:2)
+    memory.inject = false (.infold.toml:3)
+    memory.memory_max_items = 3 (.infold.toml:5)
+    memory.memory_min_confidence = 0.9 (.infold.toml:4)
+    "#);
+    assert_snapshot!(check(r#"
+        user:
+            [memory]
+            learn = "lessons"
+            inject = false
+        project:
+            [memory]
+            learn = "all"
+            inject = true
+            memory_min_confidence = 0.1
+            injection_budget_ratio = 0.4
+            suspicious = "quote"
+    "#), @r#"
+    `memory.learn` in .infold.toml:2 changes "lessons" to "all", but a project file may only lower limits
+      hint: write one of all, lessons, off that comes after "lessons"
+    `memory.inject` in .infold.toml:3 changes false to true, but a project file may only lower limits
+      hint: remove the line, or turn it on in your own settings
+    `memory.memory_min_confidence` in .infold.toml:4 changes 0.7 to 0.1, but a project file may only lower limits
+      hint: set it to at least 0.7, or lower it in your own settings
+    `memory.injection_budget_ratio` in .infold.toml:5 changes 0.2 to 0.4, but a project file may only lower limits
+      hint: set it to at most 0.2, or raise it in your own settings
+    `memory.suspicious` in .infold.toml:6 cannot be set by a project file: those may only lower limits
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
+    "#);
 }

@@ -6,6 +6,7 @@
 use serde::Deserialize;
 
 use super::gateway::Gateway;
+use super::memory::MemoryPart;
 
 /// All settings, with a field for each section of `default.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,6 +46,8 @@ pub struct Settings {
     pub mcp: Mcp,
     /// Other MCP servers, and how their tools are used.
     pub gateway: Gateway,
+    /// What is learnt from branches, and what of it others are shown.
+    pub memory: MemoryPart,
     /// Who may use the daemon.
     pub auth: Auth,
     /// Where logs, traces and metrics go.
@@ -354,6 +357,8 @@ pub enum ToolFamily {
     Branch,
     /// `context_branch` and the tools that belong to it.
     Context,
+    /// `memory_search` and the tools that belong to it.
+    Memory,
     /// What an agent behind the proxy needs, and no more.
     Lean,
 }

@@ -24,6 +24,8 @@ pub(crate) struct BranchOpened {
     budget_allocated: u64,
     /// What the branch's thread begins with.
     isolation: IsolationShape,
+    /// The memories that the branch is given, as one quoted text; null if there are none for it.
+    injected_context: Option<String>,
     /// The time that the branch has from its start, in seconds.
     timeout_seconds: u64,
     /// When the branch was opened.
@@ -49,6 +51,7 @@ impl From<Opened> for BranchOpened {
             depth: opened.depth,
             budget_allocated: opened.budget_tokens,
             isolation: opened.isolation.into(),
+            injected_context: opened.injected_context,
             timeout_seconds: opened.timeout_s,
             created_at: Moment(opened.opened_at_ms),
             expires_at: Moment(opened.deadline_ms),
@@ -73,6 +76,8 @@ struct ReturnSummary {
     secrets_scrubbed: u32,
     /// Whether nothing but placeholders is left of its message.
     summary_redacted: bool,
+    /// How many of its lessons were kept to be learnt from.
+    lessons_kept: u64,
 }
 
 /// A branch that returned.
@@ -123,6 +128,7 @@ impl From<Folded> for BranchReturned {
                 operations_count: folded.operations,
                 secrets_scrubbed: folded.secrets_scrubbed,
                 summary_redacted: folded.summary_redacted,
+                lessons_kept: folded.lessons_kept,
             },
             folded_with_it: texts(&folded.folded_with_it),
             context_state: (&folded.state).into(),

@@ -15,10 +15,12 @@ fn right(tool: OwnTool) -> Value {
     match tool {
         OwnTool::BranchCreate => json!({
             "session_id": "s1", "description": "d", "prompt": "p", "budget": 100, "timeout_seconds": 10,
-            "parent_branch_id": "main", "idempotency_key": "k",
+            "parent_branch_id": "main", "inject_memories": true, "idempotency_key": "k",
         }),
         OwnTool::BranchReturn => {
-            json!({ "branch_id": branch, "message": "m", "failed": false, "idempotency_key": "k" })
+            json!({
+                "branch_id": branch, "message": "m", "failed": false, "extract_memory": true, "idempotency_key": "k",
+            })
         }
         OwnTool::BranchStatus => json!({ "branch_id": branch, "session_id": "s1" }),
         OwnTool::ContextBranch => json!({
@@ -43,6 +45,12 @@ fn right(tool: OwnTool) -> Value {
         OwnTool::ReadResult => {
             json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 })
         }
+        OwnTool::MemorySearch => json!({ "query": "q", "limit": 3, "session_id": "s1", "project_path": project }),
+        OwnTool::MemoryRecord => json!({
+            "title": "t", "lesson": "l", "kind": "fact", "replaces": "mem_0000000000", "session_id": "s1",
+            "project_path": project,
+        }),
+        OwnTool::MemoryFeedback => json!({ "memory_id": "mem_0000000000", "helpful": true }),
     }
 }
 

@@ -45,7 +45,7 @@ async fn what_the_proxy_knows_better_need_not_be_said_and_is_not_listed() {
     assert_eq!(names, ["branch_create", "branch_return", "read_result"]);
     let takes = |at: usize| listed[at]["inputSchema"]["properties"].as_object().unwrap().keys().collect::<Vec<_>>();
     assert_eq!(takes(0), ["description", "prompt", "budget"]);
-    assert_eq!(takes(1), ["branch_id", "message", "failed"]);
+    assert_eq!(takes(1), ["branch_id", "message", "failed", "lessons", "memories_used"]);
     assert_eq!(listed[0]["inputSchema"]["required"], json!(["description"]));
     assert_eq!(listed[1]["inputSchema"]["required"], json!(["message"]));
 

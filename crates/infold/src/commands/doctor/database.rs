@@ -44,13 +44,15 @@ pub fn look(folder: &Path, settings: &Settings) -> anyhow::Result<Vec<Check>> {
         let query = SessionQuery { owner: Principal::local().owner, offset: 0, limit: 1 };
         let newest = store.sessions(query).await?;
         let counts = store.calibrations().await?;
-        Ok::<_, StoreError>((health, newest.first().map(|row| row.session.active_at_ms), counts))
+        let memories = memories(&store).await?;
+        Ok::<_, StoreError>((health, newest.first().map(|row| row.session.active_at_ms), counts, memories))
     });
     Ok(match looked {
-        Ok((health, newest_ms, counts)) => vec![
+        Ok((health, newest_ms, counts, memories)) => vec![
             Check { name: "database", finding: structure(&health, &path) },
             Check { name: "durability", finding: durability(&health, settings) },
             Check { name: "token counts", finding: token_counts(&counts) },
+            Check { name: "memories", finding: memories },
             Check { name: "clock", finding: clock(newest_ms) },
         ],
         Err(error) => vec![Check { name: "database", finding: cannot_open(&error, &path) }],
@@ -101,6 +103,23 @@ fn durability(health: &Health, settings: &Settings) -> Finding {
             Finding::Note("store.synchronous is \"normal\": a power failure can lose the latest writes".to_owned())
         }
     }
+}
+
+/// Checks that memories can be found, and that all ended branches could be learnt from.
+async fn memories(store: &Store) -> Result<Finding, StoreError> {
+    if let Err(error) = store.check_memory_words().await {
+        let hint = "start infold: it makes the index anew from the memories";
+        return Ok(Finding::bad(format!("cannot be searched: {error}"), hint));
+    }
+    let counts = store.memory_counts(Principal::local().owner, 0).await?;
+    let failures = store.learning_failures().await?;
+    let said = format!("{} are shown, {} wait for review", thousands(counts.live), thousands(counts.waiting));
+    Ok(match failures.first() {
+        Some((_, problem)) => {
+            Finding::Note(format!("{said}; {} ends of branches could not be learnt from ({problem})", failures.len()))
+        }
+        None => Finding::Good(said),
+    })
 }
 
 /// Compares the providers' token counts with infold's. Until a provider's are known, budgets rely on infold's own.
