@@ -5,6 +5,7 @@ mod count;
 mod demo;
 pub mod home;
 mod inspect;
+mod memory;
 mod scrubbing;
 mod secret;
 mod serve;

@@ -3,7 +3,7 @@
 //! Several clients open, fold and roll back branches, each with an idempotency key, until the daemon
 //! dies under them. After the restart each client repeats the one call that it got no answer to, with
 //! the same key, and then everything it knows must be there exactly once: every branch, its state, and
-//! the message it returned. A crash proves nothing about syncing; that is what `power_loss` is for.
+//! the message it returned, and the lesson that it brought. A crash proves nothing about syncing; that is what `power_loss` is for.
 //!
 //! `INFOLD_KILLS` says how often; `SEED` repeats a run.
 
@@ -75,13 +75,37 @@ async fn kill_again_and_again(seed: &Seed) -> Result<()> {
     for session in &finished {
         session.check(&client).await.context("when everything was looked at again in the end")?;
     }
+    let lessons = check_lessons(&daemon, &finished).await.context("when all was learnt in the end")?;
     let answered: usize = actors.iter().map(|actor| actor.answered).sum();
     let repeated: usize = actors.iter().map(|actor| actor.repeated).sum();
-    println!("figures: {kills} kills, {answered} calls acknowledged, {repeated} without an answer and repeated");
+    println!(
+        "figures: {kills} kills, {answered} calls acknowledged, {repeated} without an answer and repeated, {lessons} lessons learnt once"
+    );
     if repeated == 0 {
         bail!("no kill met a call under way, so nothing was tested");
     }
     Ok(())
+}
+
+/// Waits until all ends were learnt from, and compares the memories with the lessons that were acknowledged.
+async fn check_lessons(daemon: &Daemon, finished: &[Finished]) -> Result<usize> {
+    let database = rusqlite::Connection::open(daemon.data().join("infold.db"))?;
+    let count = |sql: &str, title: &str| database.query_row(sql, [title], |row| row.get::<_, i64>(0));
+    let learnt = async {
+        while count("SELECT count(*) FROM outbox WHERE ?1 = ''", "")? > 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(LIFE_TIMEOUT, learnt).await.context("ends wait to be learnt from")??;
+    let titles: Vec<String> = finished.iter().flat_map(Finished::lessons).collect();
+    for title in &titles {
+        let there = count("SELECT count(*) FROM memories WHERE content LIKE '%\"' || ?1 || '\"%'", title)?;
+        if there != 1 {
+            bail!("the lesson {title:?} was acknowledged once and is there {there} times");
+        }
+    }
+    Ok(titles.len())
 }
 
 /// How often to kill.

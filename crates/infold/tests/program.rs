@@ -9,6 +9,7 @@ mod cli;
 mod connect;
 mod forks;
 mod gateway;
+mod memories;
 mod proxy;
 mod recorder;
 mod recordings;

@@ -11,6 +11,7 @@ mod faults;
 mod fidelity;
 mod folding;
 mod hidden_secrets;
+mod memories;
 mod network;
 mod no_way_around;
 mod notices;

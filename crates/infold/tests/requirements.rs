@@ -7,6 +7,7 @@ mod ending;
 mod input;
 mod isolation;
 mod limits;
+mod memories;
 mod opening;
 mod owners;
 mod returning;

@@ -129,8 +129,9 @@ async fn only_json_is_taken_and_only_so_much_of_it() -> Result<()> {
             assert_eq!(answer.status, 415, "{path} as {content_type:?}: {}", answer.text);
             assert!(answer.text.contains("Content-Type must be application/json"), "{path}: {}", answer.text);
         }
-        // Transcripts are longer than anything else that is sent, and have a bound of their own.
-        let bytes_max = if path == "/api/v1/forks" { 67_108_864 } else { 8_388_608 };
+        // Transcripts and files of memories are longer than anything else that is sent, and have a bound of their own.
+        let is_long = path == "/api/v1/forks" || path == "/api/v1/memories/import";
+        let bytes_max = if is_long { 67_108_864 } else { 8_388_608 };
         let large = format!("{{\"description\": \"{}\"}}", "x".repeat(bytes_max));
         let answer = post(&world.program.api, path, Some("application/json"), large.into_bytes()).await?;
         assert_eq!(answer.status, 413, "{path}: {}", answer.text);

@@ -48,7 +48,8 @@ fn resolved(description: &Value, schema: &Value) -> Value {
 fn filled(path: &str, things: &Things) -> String {
     // No request was made, so any name of one will do.
     let path = path.replace("{request}", &things.ref_id);
-    path.replace("{session}", &things.session).replace("{branch}", &things.branch).replace("{ref_id}", &things.ref_id)
+    let path = path.replace("{session}", &things.session).replace("{branch}", &things.branch);
+    path.replace("{ref_id}", &things.ref_id).replace("{memory}", &things.memory)
 }
 
 fn enough(schema: &Value, things: &Things) -> Result<Map<String, Value>> {
@@ -153,13 +154,20 @@ async fn every_name_that_is_not_the_callers_is_a_clear_400_or_404() -> Result<()
             session: "sess_01234567-89ab-4def-8123-456789abcdef".to_owned(),
             branch: "br_01234567-89ab-8def-8123-456789abcdef".to_owned(),
             ref_id: "res_01234567-89ab-4def-8123-456789abcdef".to_owned(),
+            memory: "mem_0123456789".to_owned(),
             ..theirs.clone()
         };
         let long = "x".repeat(5_000);
         let mut paths: Vec<String> =
             if is_free { Vec::new() } else { vec![filled(&operation.path, theirs), filled(&operation.path, &made_up)] };
         for odd in [long.as_str(), "%00", "..%2f..%2fetc%2fpasswd", "a%20b", "%ff%fe", "%E2%80%AE", "a%0Ab"] {
-            let odd = Things { session: odd.into(), branch: odd.into(), ref_id: odd.into(), ..things.clone() };
+            let odd = Things {
+                session: odd.into(),
+                branch: odd.into(),
+                ref_id: odd.into(),
+                memory: odd.into(),
+                ..things.clone()
+            };
             paths.push(filled(&operation.path, &odd));
         }
         for path in paths {

@@ -21,6 +21,7 @@ pub struct Things {
     pub session: String,
     pub branch: String,
     pub ref_id: String,
+    pub memory: String,
 }
 
 impl World {
@@ -52,11 +53,14 @@ impl Things {
         let session = opened.text_field("session_id");
         let result = json!({"tool_name": "cat", "content": lines_about("a file", 5_000)});
         let kept = api.post(&format!("/api/v1/sessions/{session}/results"), &result).await?.with_status(200)?;
+        let lesson = json!({"title": format!("About {project}"), "lesson": "Plain words", "project": project});
+        let added = api.post("/api/v1/memories", &lesson).await?.with_status(201)?;
         Ok(Self {
             project: project.to_owned(),
             session,
             branch: opened.text_field("branch_id"),
             ref_id: kept["ref_id"].as_str().context("a long result is kept")?.to_owned(),
+            memory: added["memory_id"].as_str().context("a memory has a name")?.to_owned(),
         })
     }
 
@@ -79,6 +83,14 @@ impl Things {
             "format" => json!("anthropic"),
             "profile" => json!("recall"),
             "isolation" => json!("inherit"),
+            "title" | "lesson" | "query" | "name" => json!("Plain words"),
+            "lines" => json!("{\"title\": \"Plain\", \"lesson\": \"words\"}"),
+            "memory_id" | "replaces" => json!(self.memory),
+            "helpful" | "accept" | "silent" | "inject_memories" | "extract_memory" => json!(true),
+            "lessons" => json!([{"title": "Plain words", "lesson": "Plain words"}]),
+            "memories_used" => json!([self.memory]),
+            "kind" => json!("works"),
+            "scope" => json!(format!("session:{}", self.session)),
             "new_session_id" => json!(format!("fork-of-{}", self.session)),
             other => bail!("there is a new argument, {other}: say in bad_input/scene.rs what a good value of it is"),
         })

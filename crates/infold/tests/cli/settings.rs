@@ -40,7 +40,7 @@ fn json_names_key_value_layer_and_place() {
     let find = |key: &str| printed["settings"].as_array().unwrap().iter().find(|entry| entry["key"] == key).unwrap();
     assert_eq!(find("folding.max_depth")["value"], 3);
     assert_eq!(find("folding.max_depth")["layer"], "default");
-    assert_eq!(find("mcp.tools")["value"], serde_json::json!(["branch", "context"]));
+    assert_eq!(find("mcp.tools")["value"], serde_json::json!(["branch", "context", "memory"]));
     assert_eq!(find("data")["value"], "HOME/project/inner/elsewhere");
     assert_eq!(find("data")["from"], "--data");
 }
@@ -82,7 +82,7 @@ fn every_problem_is_reported_at_once_with_its_place() {
     error: unknown key `folding.max_dept` in HOME/.config/infold/settings.toml:2
       hint: did you mean `folding.max_depth`?
     error: `server.listen` in HOME/project/.infold.toml:2 cannot be set by a project file: those may only lower limits
-      hint: move it to your own settings; a project file may lower limits of [folding] and [context] and list fewer mcp.tools
+      hint: move it to your own settings; a project file may lower limits of [folding], [context] and [memory] and list fewer mcp.tools
     error: `store.readers` = 0 in --set is out of range
       hint: give a whole number from 1 to 64
     ");

@@ -10,6 +10,7 @@ async fn chain() -> Result<(Daemon, Daemon)> {
     let url = format!("{}/mcp/conformance", behind.base_url());
     let front = DaemonSetup::new(env!("CARGO_BIN_EXE_infold"))
         .set("gateway.list_wait_ms", 20_000)
+        .set("gateway.deferral_tokens", 20_000)
         .set("gateway.servers", format!("[{{ name = \"up\", url = \"{url}\" }}]"))
         .start()
         .await?;

@@ -12,6 +12,9 @@ pub const BUDGET_TOKENS: u64 = 100_000_000;
 /// A time that no branch sees the end of.
 pub const TIMEOUT_SECONDS: u64 = 86_400;
 
+/// One call in so many brings a lesson, if it is a fold.
+const LESSON_EVERY: usize = 8;
+
 /// Open branches that an actor keeps at most.
 const OPEN_MAX: usize = 6;
 
@@ -25,7 +28,7 @@ struct Call {
 #[derive(Debug, Clone)]
 enum What {
     Open { description: String },
-    Fold { branch: String, message: String },
+    Fold { branch: String, message: String, lesson: Option<String> },
     RollBack { branch: String },
 }
 
@@ -142,11 +145,20 @@ impl Actor {
         let picked_folded = self.rng.pick(&folded).cloned();
         let what = match (choice, picked_open, picked_folded) {
             (0, _, Some(branch)) => What::RollBack { branch },
-            (5.., Some(branch), _) => What::Fold { branch, message: format!("done by {key}") },
-            (_, Some(branch), _) if open.len() >= OPEN_MAX => What::Fold { branch, message: format!("done by {key}") },
+            (5.., Some(branch), _) => self.fold(branch, &key),
+            (_, Some(branch), _) if open.len() >= OPEN_MAX => self.fold(branch, &key),
             _ => What::Open { description: format!("opened by {key}") },
         };
         Call { key, what }
+    }
+
+    /// A fold, some of which bring a lesson that no other is like.
+    fn fold(&self, branch: String, key: &str) -> What {
+        let lesson = self.calls.is_multiple_of(LESSON_EVERY).then(|| {
+            let letter = |c: char| c.to_digit(10).map_or('x', |digit| char::from(b'a' + digit as u8));
+            key.chars().filter(|c| !c.is_alphabetic()).map(letter).collect()
+        });
+        What::Fold { branch, message: format!("done by {key}"), lesson }
     }
 
     fn acknowledged(&mut self, call: Call, answer: &CallAnswer) -> Result<()> {
@@ -177,7 +189,13 @@ impl Finished {
                 });
                 ("branch_create", arguments)
             }
-            What::Fold { branch, message } => ("branch_return", json!({"branch_id": branch, "message": message})),
+            What::Fold { branch, message, lesson } => {
+                let lesson = lesson.iter().map(|word| {
+                    json!({"title": title(word), "lesson": format!("{word}three {word}four {word}five {word}six")})
+                });
+                let lessons: Vec<Value> = lesson.collect();
+                ("branch_return", json!({"branch_id": branch, "message": message, "lessons": lessons}))
+            }
             What::RollBack { branch } => {
                 let project = self.project();
                 let arguments = json!({"project_path": project, "session_id": self.session, "branch_id": branch});
@@ -195,7 +213,7 @@ impl Finished {
                 let id = text(body, "branch_id")?;
                 self.branches.push(Known { id, description: description.clone(), state: State::Active });
             }
-            What::Fold { branch, message } => {
+            What::Fold { branch, message, .. } => {
                 ensure!(text(body, "message")? == *message, "{call:?} returned another message: {body}");
                 self.known(branch)?.state = State::Folded;
             }
@@ -212,6 +230,14 @@ impl Finished {
     fn known(&mut self, id: &str) -> Result<&mut Known> {
         let branch = self.branches.iter_mut().find(|branch| branch.id == id);
         branch.with_context(|| format!("{id} was named and never opened"))
+    }
+
+    /// The titles of all lessons that were acknowledged.
+    pub fn lessons(&self) -> impl Iterator<Item = String> {
+        self.answered.iter().filter_map(|(call, _)| match &call.what {
+            What::Fold { lesson: Some(word), .. } => Some(title(word)),
+            What::Fold { lesson: None, .. } | What::Open { .. } | What::RollBack { .. } => None,
+        })
     }
 
     /// Compares the session with what is known of it: nothing may be missing, nothing may be there
@@ -231,6 +257,10 @@ impl Finished {
         }
         Ok(())
     }
+}
+
+fn title(word: &str) -> String {
+    format!("{word}one {word}two")
 }
 
 impl Known {

@@ -61,6 +61,7 @@ pub async fn paths(program: &Program) -> Result<Vec<String>> {
                 .replace("{ref_id}", "res_01234567-89ab-4def-8123-456789abcdef")
                 .replace("{server}", "some-server")
                 .replace("{request}", "1")
+                .replace("{memory}", "mem_0123456789")
         })
         .collect();
     ensure!(paths.len() >= 14, "the description names only {paths:?}");
