@@ -10,6 +10,7 @@ mod fold;
 mod fork;
 pub mod gateway;
 mod growth;
+mod memory;
 mod pairs;
 mod process;
 mod proxy;
@@ -54,6 +55,8 @@ enum Bench {
     Proxy(proxy::ProxyBenchArguments),
     /// What a call of another server's tool through the gateway costs, beside other gateways.
     Gateway(gateway::GatewayBenchArguments),
+    /// What memories cost a branch that opens.
+    Memory(memory::MemoryBenchArguments),
     /// Whether memory stays flat over very many requests, small and very large.
     Soak(soak::SoakArguments),
 }
@@ -117,6 +120,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
         Bench::Scrub => scrub::run(workspace),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
+        Bench::Memory(arguments) => runtime.block_on(memory::run(&program, arguments)),
         Bench::Gateway(arguments) => runtime.block_on(gateway::run(workspace, &program, arguments)),
         Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
         Bench::Soak(arguments) => runtime.block_on(soak::run(workspace, &program, arguments)),
@@ -127,7 +131,7 @@ impl Bench {
     /// The older program that a newer one is to be compared with.
     fn before(&self) -> Option<&Path> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub | Self::Gateway(_) | Self::Soak(_) => None,
+            Self::Start | Self::Fork(_) | Self::Scrub | Self::Memory(_) | Self::Gateway(_) | Self::Soak(_) => None,
             Self::Proxy(arguments) => arguments.turns.before.as_deref(),
             Self::Fold(arguments) => arguments.turns.before.as_deref(),
         }
@@ -136,7 +140,7 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub | Self::Gateway(_) | Self::Soak(_) => {
+            Self::Start | Self::Fork(_) | Self::Scrub | Self::Memory(_) | Self::Gateway(_) | Self::Soak(_) => {
                 bail!("only `proxy` and `fold` compare two programs")
             }
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,

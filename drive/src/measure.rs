@@ -5,9 +5,12 @@
 
 mod claims;
 mod counting;
+mod injection;
+mod memory;
 pub(crate) mod parts;
 mod planted;
 pub(crate) mod proxied;
+mod resample;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -29,6 +32,7 @@ use infold_wire::{ReadLimits, read_sessions};
 use serde::Deserialize;
 
 use crate::run_release_build;
+use injection::ShippedWeights;
 use parts::RecordedSession;
 use proxied::Proxied;
 use xtask::document;
@@ -134,6 +138,9 @@ pub struct MeasureArguments {
     /// Only make this table, and leave the others as they are.
     #[arg(long, value_name = "TABLE", conflicts_with_all = ["sample", "proxy_only"])]
     only: Option<OnlyTable>,
+    /// Write the weights that judge notes, as the training gives them, instead of comparing them with those that are there.
+    #[arg(long, requires = "only")]
+    write_weights: bool,
     /// Play through this program, instead of building it first.
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -148,6 +155,10 @@ enum OnlyTable {
     Tools,
     /// How many errors in long results can still be seen or found.
     Planted,
+    /// How many texts that try to instruct an agent are found.
+    Injection,
+    /// How well memories are found, and what is learnt without a model.
+    Memory,
 }
 
 /// Tables between the marks of one name, and the claims about them that do not hold.
@@ -169,6 +180,12 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         Some(OnlyTable::Tools) if cfg!(debug_assertions) => return run_release_build(workspace),
         Some(OnlyTable::Tools) => return put_only(workspace, tools::run(&data)?),
         Some(OnlyTable::Planted) => return put_only(workspace, Some(planted::run(&data)?)),
+        Some(OnlyTable::Injection) if cfg!(debug_assertions) => return run_release_build(workspace),
+        Some(OnlyTable::Injection) => {
+            let weights = if arguments.write_weights { ShippedWeights::Write } else { ShippedWeights::Check };
+            return put_only(workspace, injection::run(&data, &workspace.root, weights)?);
+        }
+        Some(OnlyTable::Memory) => return put_only(workspace, memory::run(&data)?),
         None => {}
     }
     let Some(read) = recorded(&data)? else {
@@ -195,7 +212,14 @@ pub fn run(workspace: &Workspace, arguments: &MeasureArguments) -> Result<ExitCo
         eprintln!("{}: {} items", recording.name, recording.transcript.items.len());
         paper.add(recording);
     }
-    let others = [counting::run(&data, &played)?, tools::run(&data)?, Some(planted::run(&data)?)];
+    let injection = injection::run(&data, &workspace.root, ShippedWeights::Check)?;
+    let others = [
+        counting::run(&data, &played)?,
+        tools::run(&data)?,
+        Some(planted::run(&data)?),
+        memory::run(&data)?,
+        injection,
+    ];
     let others = others.into_iter().flatten().collect();
     finish(workspace, paper, &recordings, &proxied, others)
 }

@@ -6,6 +6,7 @@
 
 mod counter;
 mod mcp;
+mod quote;
 mod requests;
 mod scrubber;
 mod settings;
@@ -39,11 +40,13 @@ pub enum FuzzTarget {
     Settings,
     /// Lines to the MCP server: every one that asks is answered.
     Mcp,
+    /// Notes in a brief: none gets out of its quotation.
+    Quote,
 }
 
 impl FuzzTarget {
     /// Every target with its name.
-    const ALL: [(&str, Self); 7] = [
+    const ALL: [(&str, Self); 8] = [
         ("requests", Self::Requests),
         ("streams", Self::Streams),
         ("transcripts", Self::Transcripts),
@@ -51,6 +54,7 @@ impl FuzzTarget {
         ("counter", Self::Counter),
         ("settings", Self::Settings),
         ("mcp", Self::Mcp),
+        ("quote", Self::Quote),
     ];
 
     /// The target that the environment names.
@@ -70,6 +74,7 @@ impl FuzzTarget {
             Self::Counter => counter::check(input),
             Self::Settings => settings::check(input),
             Self::Mcp => mcp::check(input),
+            Self::Quote => quote::check(input),
         }
     }
 }

@@ -15,7 +15,7 @@ use infold_engine::{
 };
 use infold_mcp::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 use infold_store::{Store, StoreSettings, Synchronous};
-use infold_testkit::documented_limits;
+use infold_testkit::{documented_limits, documented_memory_rules};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -76,6 +76,8 @@ fn engine(folder: &TempDir) -> Engine {
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
         },
+        memory: documented_memory_rules(),
+        folder: None,
     };
     let store = Store::open(&folder.path().join("fuzz.db"), &store).expect("a store can be opened");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -22,7 +22,7 @@ struct FuzzTarget {
     input_bytes_max: usize,
 }
 
-const TARGETS: [FuzzTarget; 7] = [
+const TARGETS: [FuzzTarget; 8] = [
     FuzzTarget { name: "requests", seeds: &["fuzz/seeds/requests"], input_bytes_max: 8 << 10 },
     FuzzTarget { name: "streams", seeds: &["fuzz/seeds/streams"], input_bytes_max: 8 << 10 },
     FuzzTarget { name: "transcripts", seeds: &RECORDINGS, input_bytes_max: 32 << 10 },
@@ -32,6 +32,7 @@ const TARGETS: [FuzzTarget; 7] = [
     FuzzTarget { name: "settings", seeds: &["fuzz/seeds/settings"], input_bytes_max: 4 << 10 },
     // Longer than a line may be.
     FuzzTarget { name: "mcp", seeds: &["fuzz/seeds/mcp"], input_bytes_max: 10 << 10 },
+    FuzzTarget { name: "quote", seeds: &["fuzz/seeds/quote"], input_bytes_max: 4 << 10 },
 ];
 const RECORDINGS: [&str; 3] = ["fixtures/claude-code", "fixtures/codex", "fixtures/opencode"];
 /// Seconds for each target, if nobody says.
@@ -49,7 +50,7 @@ const COLUMNS_SHOWN_MAX: usize = 400;
 /// What `cargo xtask fuzz` takes.
 #[derive(Debug, clap::Args)]
 pub struct FuzzArguments {
-    /// Fuzz only this: requests, streams, transcripts, scrubber, counter, settings or mcp.
+    /// Fuzz only this: requests, streams, transcripts, scrubber, counter, settings, mcp or quote.
     target: Option<String>,
     /// Seconds for each target.
     #[arg(long, value_name = "N", default_value_t = SECONDS)]

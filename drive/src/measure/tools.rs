@@ -15,6 +15,7 @@ use infold_core::gateway::{SearchedTool, ToolIndex};
 
 use super::ClaimedTables;
 use super::parts::half_of;
+use super::resample::ResampledMean;
 use plain::PlainIndex;
 use sample::{ToolQuery, ToolSet};
 
@@ -38,7 +39,6 @@ const SETS: [SetClaim; 4] = [
 
 /// The ks of R@k.
 const FIRST: [usize; 3] = [1, 5, 10];
-const RESAMPLES: usize = 2_000;
 /// What is claimed of the slowest set: milliseconds that 99 of 100 queries take at most.
 const QUERY_MS_MAX: f64 = 2.0;
 /// How often each query is timed. On a machine that has other work to do, a single run may have to wait for a processor.
@@ -148,11 +148,8 @@ fn means(shares: &[[(f64, f64); FIRST.len()]], at: usize) -> (f64, f64) {
 /// By how much infold finds more, with the range that 95 of 100 resamples of the queries give.
 fn gain(shares: &[[(f64, f64); FIRST.len()]], at: usize) -> String {
     let gains: Vec<f64> = shares.iter().map(|shares| shares[at].1 - shares[at].0).collect();
-    let (theirs, ours) = means(shares, at);
-    let mut resampled = sample::resampled_means(&gains, RESAMPLES);
-    resampled.sort_by(f64::total_cmp);
-    let percentile = |thousandths: usize| resampled.get(resampled.len() * thousandths / 1_000).copied().unwrap_or(0.0);
-    format!("{:+.3} ({:+.2} to {:+.2})", ours - theirs, percentile(25), percentile(975))
+    let ResampledMean { mean, low, high } = ResampledMean::of(&gains);
+    format!("{mean:+.3} ({low:+.2} to {high:+.2})")
 }
 
 /// What each query takes in each pass. A pass goes over all queries, so that none finds its own words at hand.

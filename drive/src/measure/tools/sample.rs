@@ -62,21 +62,3 @@ impl ToolQuery {
         self.gold.iter().filter(has).count() as f64 / self.gold.len().max(1) as f64
     }
 }
-
-/// The means of as many values, each drawn by chance, again and again. The same values give the same means.
-pub(super) fn resampled_means(values: &[f64], times: usize) -> Vec<f64> {
-    let mut state = 0_u64;
-    let mut draw = || {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        values[(bits % values.len() as u64) as usize]
-    };
-    if values.is_empty() {
-        return Vec::new();
-    }
-    (0..times).map(|_| (0..values.len()).map(|_| draw()).sum::<f64>() / values.len() as f64).collect()
-}

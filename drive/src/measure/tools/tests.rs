@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::sample::{SetTool, resampled_means};
+use super::sample::SetTool;
 use super::*;
 
 fn tool(name: &str, desc: &str) -> SetTool {
@@ -25,15 +25,6 @@ fn plain_bm25_finds_rare_words_in_any_field() {
     assert_eq!(index.find("USER", 5), [0]);
     assert_eq!(index.find("items", 1), [0]);
     assert!(index.find("nothing", 5).is_empty());
-}
-
-#[test]
-fn resampled_means_lie_around_the_mean() {
-    let values: Vec<f64> = (0..200).map(|at| f64::from(at % 2)).collect();
-    let means = resampled_means(&values, 500);
-    assert!(means.iter().all(|mean| (0.3..0.7).contains(mean)));
-    assert!(means.iter().any(|mean| *mean < 0.48) && means.iter().any(|mean| *mean > 0.52));
-    assert!(resampled_means(&[], 5).is_empty());
 }
 
 #[test]
