@@ -70,6 +70,21 @@ pub enum EndReason {
 }
 
 impl EndReason {
+    /// Whether the branch's agent ended it itself, by returning.
+    pub fn is_return(self) -> bool {
+        match self {
+            Self::Returned | Self::ReportedFailure => true,
+            Self::BudgetExhausted
+            | Self::TimedOut
+            | Self::ParentReturning
+            | Self::SessionEnded
+            | Self::SessionEndTimeout
+            | Self::RolledBack
+            | Self::Interrupted
+            | Self::OpeningLost => false,
+        }
+    }
+
     /// The words that a parent reads in a partial result, and people in tables.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -16,6 +16,9 @@ const RESULT_CHARS_MAX: usize = 600;
 /// Characters that are kept of the agent's last words, counted from their end.
 const WORDS_CHARS_MAX: usize = 1_000;
 
+/// Fields of a call's arguments that name a file.
+pub(crate) const FILE_FIELDS: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
+
 /// How often a tool was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
@@ -92,12 +95,11 @@ pub(crate) fn last_words(said: &Scrubbed) -> Scrubbed {
 
 /// The files that a call's arguments name, under the names that tools commonly use for them.
 fn files_named(arguments: &Scrubbed) -> Vec<Scrubbed> {
-    const NAMES: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
     let text = arguments.as_str();
     let Ok(serde_json::Value::Object(arguments)) = serde_json::from_str(text) else {
         return Vec::new();
     };
-    NAMES
+    FILE_FIELDS
         .iter()
         .filter_map(|name| arguments.get(*name)?.as_str())
         // A name that is written with escapes in the JSON was not scrubbed in the form that it has now.

@@ -19,11 +19,11 @@ use anyhow::Result;
 use super::ClaimedTables;
 use claims::{HIT, NDCG};
 use lessons::Learnt;
-use recorded::Recorded;
+use recorded::RecordedWork;
 
 /// Measures memories; `None` where there are no recordings for it.
 pub(super) fn run(data: &Path) -> Result<Option<ClaimedTables>> {
-    let Some(recorded) = Recorded::read(&data.join("memory"))? else { return Ok(None) };
+    let Some(recorded) = RecordedWork::read(&data.join("memory"))? else { return Ok(None) };
     let (mut text, mut missed) = (String::new(), Vec::new());
     let sets = [
         ("sessions", &recorded.of_sessions, [NDCG].as_slice()),

@@ -53,17 +53,7 @@ impl<'a> EndedBranch<'a> {
     /// A branch as its session has it; `None` while it is open.
     pub fn of(branch: &'a Branch) -> Option<Self> {
         let end = branch.end.as_ref()?;
-        let said = match end.reason {
-            EndReason::Returned | EndReason::ReportedFailure => &end.result,
-            EndReason::BudgetExhausted
-            | EndReason::TimedOut
-            | EndReason::ParentReturning
-            | EndReason::SessionEnded
-            | EndReason::SessionEndTimeout
-            | EndReason::RolledBack
-            | EndReason::Interrupted
-            | EndReason::OpeningLost => &branch.findings.last_words,
-        };
+        let said = if end.reason.is_return() { &end.result } else { &branch.findings.last_words };
         Some(Self {
             description: branch.description.as_str(),
             prompt: branch.prompt.as_ref().map_or("", |prompt| prompt.as_str()),

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::files::last_parts;
 use crate::Operation;
+use crate::findings::FILE_FIELDS;
 use crate::writes::{Means, writing_of};
 
 /// Lines of one file that are kept.
@@ -24,7 +25,6 @@ const CHANGED_BELOW: f64 = 0.8;
 const SAME_FROM: f64 = 0.95;
 /// Parts of a path that tell two files of a project apart, wherever it is checked out.
 const PATH_PARTS: usize = 3;
-const FILE_FIELDS: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
 /// Fields of arguments that ask for a part of a file.
 const PART_FIELDS: [&str; 8] =
     ["offset", "limit", "start_line", "end_line", "startLine", "endLine", "view_range", "pages"];

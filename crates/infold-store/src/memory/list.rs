@@ -48,9 +48,9 @@ pub struct MemoryFilter {
     pub kind: Option<MemoryKind>,
     /// Only those of a state.
     pub state: StateFilter,
-    /// Only those that were learnt in this session.
+    /// Only those of a session.
     pub session: Option<SessionId>,
-    /// Only those that were learnt in this branch.
+    /// Only those of a branch.
     pub branch: Option<BranchId>,
     /// How many of the first to skip.
     pub offset: usize,

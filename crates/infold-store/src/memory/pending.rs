@@ -1,7 +1,7 @@
 //! What an append writes for memories: what a branch was given at its opening, and what it said about lessons at its end.
 
 use infold_core::memory::{Lesson, MemoryId, ProjectKey};
-use infold_core::{BranchId, EndReason, Event, Scrubbed, Session};
+use infold_core::{BranchId, Event, Scrubbed, Session};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
@@ -96,17 +96,7 @@ pub(crate) fn write_lessons(transaction: &Transaction<'_>, key: &str, append: &A
 /// The branch whose own return an event records.
 fn returned(event: &Event) -> Option<(&BranchId, u32)> {
     match event {
-        Event::BranchEnded { branch, generation, reason, .. } => match reason {
-            EndReason::Returned | EndReason::ReportedFailure => Some((branch, *generation)),
-            EndReason::BudgetExhausted
-            | EndReason::TimedOut
-            | EndReason::ParentReturning
-            | EndReason::SessionEnded
-            | EndReason::SessionEndTimeout
-            | EndReason::RolledBack
-            | EndReason::Interrupted
-            | EndReason::OpeningLost => None,
-        },
+        Event::BranchEnded { branch, generation, reason, .. } => reason.is_return().then_some((branch, *generation)),
         Event::ResultAmended { branch, generation, .. } => Some((branch, *generation)),
         _ => None,
     }

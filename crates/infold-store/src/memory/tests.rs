@@ -206,12 +206,12 @@ async fn joined_projects_share_their_memories_until_that_is_undone() {
 async fn what_a_project_is_called_is_noted_once_and_is_no_change_to_undo() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
-    for label in ["/work/p", "/work/other"] {
+    for label in ["/home/me/p", "/home/me/other"] {
         store.name_project(Owner::local(), project("p"), scrubbed(label)).await.unwrap();
     }
     assert_eq!(store.memory_changes(Owner::local(), 10).await.unwrap().len(), 0);
     let rows = store.memory_projects(Owner::local()).await.unwrap();
-    assert_eq!(rows[0].label, Some(scrubbed("/work/p")));
+    assert_eq!(rows[0].label, Some(scrubbed("/home/me/p")));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use infold_core::memory::Relevance;
 
 use super::lessons::{SubtaskLesson, file_name};
 use super::plain::PlainTexts;
-use super::recorded::{Recorded, RecordedQuery};
+use super::recorded::{RecordedQuery, RecordedWork};
 use super::search::{Meaning, Sought, search};
 
 /// The first lessons by which files are found.
@@ -47,11 +47,11 @@ pub(super) struct LaterTask {
 }
 
 /// Looks at every sub-task that has lessons of earlier ones.
-pub(super) fn run(recorded: &Recorded, lessons: &[SubtaskLesson<'_>]) -> Vec<LaterTask> {
+pub(super) fn run(recorded: &RecordedWork, lessons: &[SubtaskLesson<'_>]) -> Vec<LaterTask> {
     recorded.of_subtasks.iter().filter_map(|query| one(recorded, lessons, query)).collect()
 }
 
-fn one(recorded: &Recorded, lessons: &[SubtaskLesson<'_>], query: &RecordedQuery) -> Option<LaterTask> {
+fn one(recorded: &RecordedWork, lessons: &[SubtaskLesson<'_>], query: &RecordedQuery) -> Option<LaterTask> {
     let is_earlier = |lesson: &&SubtaskLesson<'_>| {
         let subtask = lesson.subtask;
         subtask.repo == query.repo && subtask.ended_at() < query.at.as_str() && subtask.session != query.session
@@ -105,7 +105,7 @@ fn by_plain_words(sought: &[Sought<'_>], newest: &[usize], query: &RecordedQuery
 }
 
 /// Whether another session has edited a file that the lesson's sub-task edited, after it and before the query.
-fn has_changed(recorded: &Recorded, lesson: &SubtaskLesson<'_>, query: &RecordedQuery) -> bool {
+fn has_changed(recorded: &RecordedWork, lesson: &SubtaskLesson<'_>, query: &RecordedQuery) -> bool {
     let subtask = lesson.subtask;
     let names: BTreeSet<String> = subtask.edited.iter().map(|path| file_name(path)).collect();
     let is_between = |ended_at: &str| subtask.ended_at() < ended_at && ended_at < query.at.as_str();

@@ -125,14 +125,14 @@ pub(super) fn as_number(time: &str) -> u64 {
 
 /// All that is recorded.
 #[derive(Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedWork {
     pub findable: Vec<Findable>,
     pub subtasks: Vec<Subtask>,
     pub of_sessions: Vec<RecordedQuery>,
     pub of_subtasks: Vec<RecordedQuery>,
 }
 
-impl Recorded {
+impl RecordedWork {
     /// Reads what is in a folder; `None` if nothing is.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         if !folder.is_dir() {

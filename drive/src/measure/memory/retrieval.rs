@@ -3,7 +3,7 @@
 use infold_core::memory::{SearchedMemory, SearchedTexts};
 
 use super::plain::PlainTexts;
-use super::recorded::{Findable, Recorded, RecordedQuery};
+use super::recorded::{Findable, RecordedQuery, RecordedWork};
 use super::search::{Meaning, Sought, search};
 
 /// The places of nDCG and of hits.
@@ -64,11 +64,11 @@ impl QueryFound {
 }
 
 /// Runs queries in every way.
-pub(super) fn run(recorded: &Recorded, queries: &[RecordedQuery]) -> Vec<QueryFound> {
+pub(super) fn run(recorded: &RecordedWork, queries: &[RecordedQuery]) -> Vec<QueryFound> {
     queries.iter().map(|query| one(recorded, query)).collect()
 }
 
-fn one(recorded: &Recorded, query: &RecordedQuery) -> QueryFound {
+fn one(recorded: &RecordedWork, query: &RecordedQuery) -> QueryFound {
     let corpus = recorded.corpus(query);
     assert_eq!(corpus.len(), query.corpus, "{}: what could be found is not what the data says", query.id());
     let words = stems(&query.query);

@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use super::{COMMAND_CHARS_MAX, head};
 use crate::Operation;
+use crate::findings::FILE_FIELDS;
 use crate::writes::{Means, commands_run, writing_of};
 
-/// Fields of arguments that name a file.
-const FILE_FIELDS: [&str; 6] = ["path", "file_path", "file", "filename", "filePath", "notebook_path"];
 /// Files and commands that are kept.
 const FILES_MAX: usize = 48;
 const COMMANDS_MAX: usize = 200;

@@ -20,13 +20,11 @@ const KNOWN_ADDRESS: &str = " xdocs ";
 const MAIL: &str = " xmail ";
 const HIDDEN: &str = " xhidden ";
 /// Hosts where code and documents about it are: lessons name them. Not those where anyone may put a file to be fetched as it is.
-const KNOWN_HOSTS: [&str; 14] = [
+const KNOWN_HOSTS: [&str; 12] = [
     "github.com",
     "gitlab.com",
     "localhost",
     "127.0.0.1",
-    "npmjs.com",
-    "crates.io",
     "docs.rs",
     "pkg.go.dev",
     "stackoverflow.com",
