@@ -9,7 +9,7 @@ use rusqlite::{Transaction, params};
 
 use super::keep::{self, MemoryVector};
 use super::row::{self, stored};
-use super::words::{self, CodeOf, FieldWords};
+use super::words::{self, CodeOf, FieldWords, KnownWord};
 use super::{marks, places};
 use crate::{Store, StoreError};
 
@@ -82,10 +82,15 @@ fn find(transaction: &Transaction<'_>, search: &MemorySearch) -> Result<FoundMem
     };
     let codes: Vec<String> =
         scopes.iter().flat_map(|scope| of.iter().map(|of| words::code(&search.owner, scope, *of))).collect();
-    let frequencies = words::frequencies(transaction, &codes, &search.words)?;
+    let known = words::known(transaction, &codes, &search.words)?;
+    let mut frequencies = BTreeMap::new();
+    for KnownWord { word, memories, .. } in &known {
+        *frequencies.entry(word.clone()).or_insert(0) += memories;
+    }
     let memories = scopes.iter().map(|scope| count(transaction, search, scope)).sum::<Result<u64, StoreError>>()?;
     let rarest = rarest(&search.words, &frequencies, search.words_max);
-    let rowids = matches(transaction, &codes, &rarest, search.limit)?;
+    let terms = known.iter().filter(|known| rarest.contains(&known.word.as_str())).map(|known| known.term.as_str());
+    let rowids = matches(transaction, terms, search.limit)?;
     let mut candidates = Vec::with_capacity(rowids.len());
     for rowid in rowids {
         candidates.extend(candidate(transaction, search, rowid)?);
@@ -127,20 +132,15 @@ fn rarest<'a>(words: &'a [String], frequencies: &BTreeMap<String, u64>, words_ma
     known.into_iter().take(words_max).map(|(_, place)| words[place].as_str()).collect()
 }
 
-fn matches(
+fn matches<'a>(
     transaction: &Transaction<'_>,
-    codes: &[String],
-    rarest: &[&str],
+    terms: impl Iterator<Item = &'a str>,
     limit: usize,
 ) -> Result<Vec<i64>, StoreError> {
-    if rarest.is_empty() {
+    let terms: Vec<String> = terms.map(|term| format!("\"{term}\"")).collect();
+    if terms.is_empty() {
         return Ok(Vec::new());
     }
-    // Words have letters and digits only, so quotes are enough.
-    let terms: Vec<String> = codes
-        .iter()
-        .flat_map(|code| rarest.iter().map(move |word| format!("\"{code}{}\"", word.to_ascii_lowercase())))
-        .collect();
     transaction
         .prepare_cached("SELECT rowid FROM memory_words WHERE memory_words MATCH ?1 ORDER BY rank, rowid LIMIT ?2")
         .and_then(|mut statement| {

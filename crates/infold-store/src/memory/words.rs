@@ -11,6 +11,7 @@ use rusqlite::{ErrorCode, OptionalExtension, Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use super::row;
+use crate::codec::to_json;
 use crate::{Store, StoreError};
 
 /// The length of a code, in hexadecimal digits.
@@ -130,27 +131,38 @@ pub(super) fn remove(transaction: &Transaction<'_>, rowid: i64) -> Result<(), St
     Ok(())
 }
 
-/// In how many memories each word occurs, over the codes.
-pub(super) fn frequencies(
+/// A word of a search that memories under one code have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KnownWord {
+    pub word: String,
+    /// The word with its code, as it is in the index. It has letters and digits only.
+    pub term: String,
+    /// In how many memories it occurs.
+    pub memories: u64,
+}
+
+/// Looks words up under each of the codes. They are asked for together: each question by itself would have SQLite
+/// prepare a statement of the index anew.
+pub(super) fn known(
     transaction: &Transaction<'_>,
     codes: &[String],
     words: &[String],
-) -> Result<BTreeMap<String, u64>, StoreError> {
-    let mut statement =
-        transaction.prepare_cached("SELECT doc FROM memory_vocabulary WHERE term = ?1").map_err(index_error)?;
-    let mut found = BTreeMap::new();
-    for word in words.iter().filter(|word| is_word(word)) {
-        for code in codes {
-            let count: Option<u64> = statement
-                .query_row([format!("{code}{}", word.to_ascii_lowercase())], |row| row.get(0))
-                .optional()
-                .map_err(index_error)?;
-            if let Some(count) = count {
-                *found.entry(word.clone()).or_insert(0) += count;
-            }
-        }
-    }
-    Ok(found)
+) -> Result<Vec<KnownWord>, StoreError> {
+    let words = words.iter().filter(|word| is_word(word));
+    let coded =
+        words.flat_map(|word| codes.iter().map(move |code| (format!("{code}{}", word.to_ascii_lowercase()), word)));
+    let words_of: BTreeMap<String, &String> = coded.collect();
+    let terms = to_json("words", &words_of.keys().collect::<Vec<_>>())?;
+    let found = transaction
+        .prepare_cached("SELECT term, doc FROM memory_vocabulary WHERE term IN (SELECT value FROM json_each(?1))")
+        .and_then(|mut select| {
+            select.query_map([terms], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<Vec<(String, u64)>, _>>()
+        })
+        .map_err(index_error)?;
+    let known = found
+        .into_iter()
+        .filter_map(|(term, memories)| Some(KnownWord { word: (*words_of.get(&term)?).clone(), term, memories }));
+    Ok(known.collect())
 }
 
 /// A problem with the index is one of its own: nothing else is damaged, and it can be made anew.
