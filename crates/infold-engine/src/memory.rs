@@ -9,6 +9,7 @@ mod inject;
 mod keeping;
 mod learning;
 mod made;
+mod notes;
 mod people;
 mod place;
 mod projects;
@@ -28,7 +29,9 @@ pub use infold_store::{
     ChangeRow, EvidenceRow, ForgetSource, MemoryCounts, MemoryDetail, MemoryRow, ProjectRow, SearchReach, ShownRow,
     SilenceScope, StateFilter,
 };
-pub use people::{ListMemories, ListedMemory, MemoryPage, ShownDetail, WhyShown};
+pub use inject::GiveFate;
+pub use notes::{NotesRead, NotesWanted, ReadNotes};
+pub use people::{FindReason, ListMemories, ListedMemory, MemoryPage, SessionMemories, ShownDetail, WhyShown};
 pub use projects::Silence;
 pub use search::FoundMemory;
 pub use transfer::{EXPORT_TYPE, ImportMemories, ImportMode, MemoriesImported};

@@ -34,6 +34,7 @@ pub(crate) struct EngineMetrics {
     sessions_ended: Counter<u64>,
     memories_made: Counter<u64>,
     memories_given: Counter<u64>,
+    branches_given: Counter<u64>,
     pub(crate) requests: RequestMetrics,
     pub(crate) gateway: GatewayMetrics,
 }
@@ -71,6 +72,7 @@ impl EngineMetrics {
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
             memories_made: counter("infold.memories.made", "Memories made from ended branches."),
             memories_given: counter("infold.memories.given", "Memories given to branches that opened."),
+            branches_given: counter("infold.branches.given_memories", "Branches that were given memories."),
             requests: RequestMetrics::new(),
             gateway: GatewayMetrics::new(),
         }
@@ -130,6 +132,7 @@ impl EngineMetrics {
                 Event::BranchOpened(opening) => {
                     let given = opening.injected.as_ref().map_or(0, |given| given.memories.len() as u64);
                     self.memories_given.add(given, &[]);
+                    self.branches_given.add(u64::from(given > 0), &[]);
                 }
                 Event::SessionForked { .. } => self.forks.add(1, &[]),
                 Event::RolledBack { .. } => self.rollbacks.add(1, &[]),

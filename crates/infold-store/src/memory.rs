@@ -28,7 +28,9 @@ pub use forget::{ForgetSource, Forgotten};
 pub use held::{HeldText, TextLapse};
 pub use keep::{EvidenceKind, KeptMemory, MemoryVector, NewEvidence};
 pub use learn::{LearnAnswer, LearnStep, LearnWrite};
-pub use list::{EvidenceRow, MemoryCounts, MemoryDetail, MemoryFilter, MemoryRow, ShownRow, StateFilter};
+pub use list::{
+    BelievedMemory, EvidenceRow, MemoryCounts, MemoryDetail, MemoryFilter, MemoryRow, ShownRow, StateFilter,
+};
 pub use marks::{MarkNote, StoredMark};
 pub use outbox::{OutboxBatch, OutboxEnd};
 pub use pending::{Extraction, NewLessons, NewShown, ShownMemory};

@@ -80,6 +80,7 @@ CREATE TABLE memory_shown (
     project    TEXT,
     git_branch TEXT,
     memories   TEXT NOT NULL,                    -- a JSON list
+    tokens     INTEGER NOT NULL,                 -- of the text that it was given
     counted    INTEGER NOT NULL DEFAULT 0,       -- whether `memories.shown` has counted it
     at         INTEGER NOT NULL
 ) WITHOUT ROWID;

@@ -1,5 +1,8 @@
 //! JSON of memories: what was learnt, what speaks for it, and where it was shown.
 
+mod found;
+mod of_session;
+
 use infold_core::Scrubbed;
 use infold_core::memory::{Memory, MemoryId, MemoryScope, MemoryState};
 use infold_engine::{
@@ -11,12 +14,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::moment::Moment;
+use found::{SearchReason, SearchedSummary};
+pub(crate) use of_session::SessionMemories;
 
 /// Part of the caller's memories.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct MemoryList {
     /// The memories: those that fit best first, or in the order in which they were made.
-    memories: Vec<MemorySummary>,
+    memories: Vec<SearchedSummary>,
     /// How many are passed over.
     offset: usize,
     /// At most how many are listed.
@@ -35,8 +40,11 @@ pub(crate) struct MemoryList {
 
 impl MemoryList {
     pub(crate) fn new(page: &MemoryPage, offset: usize, limit: usize, next_offset: Option<usize>) -> Self {
+        let reasons = page.reasons.iter().map(|reason| Some(SearchReason::from(reason)));
+        let reasons = reasons.chain(std::iter::repeat_with(|| None));
+        let listed = page.memories.iter().zip(reasons);
         Self {
-            memories: page.memories.iter().take(limit).map(MemorySummary::from).collect(),
+            memories: listed.take(limit).map(|(memory, found)| SearchedSummary::new(memory, found)).collect(),
             offset,
             limit,
             next_offset,

@@ -74,7 +74,7 @@ impl Engine {
     }
 
     /// Where a call's work is done, which may name no session. One that it names has to be there.
-    async fn place_of(
+    pub(super) async fn place_of(
         &self,
         who: &Principal,
         session: Option<&SessionRef>,

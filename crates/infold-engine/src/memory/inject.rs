@@ -27,6 +27,37 @@ pub(crate) struct OpeningContext {
     note: Option<String>,
 }
 
+/// What becomes of a memory that was found for a branch that opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveFate {
+    /// It is given, if the branch has room for it.
+    Given,
+    /// It waits, was replaced, or was rejected.
+    NotLive,
+    /// It is not sure enough.
+    Unsure,
+    /// As many as may be given are before it.
+    BehindOthers,
+    /// It has too little to do with the task.
+    Unrelated,
+    /// Nothing is given in this project, or at all.
+    Silenced,
+}
+
+impl GiveFate {
+    /// The word for it, in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::NotLive => "not_live",
+            Self::Unsure => "unsure",
+            Self::BehindOthers => "behind_others",
+            Self::Unrelated => "unrelated",
+            Self::Silenced => "silenced",
+        }
+    }
+}
+
 impl Engine {
     /// What a branch with this description and prompt is given.
     pub(crate) async fn opening_context(
@@ -96,13 +127,31 @@ impl Engine {
             prompt: prompt.as_str(),
             git_branch: place.git_branch_name(),
         };
+        let found = self.find_memories(&who.owner, place, texts, SearchReach::Shown).await?;
+        let fates = self.fates(&found);
+        Ok(found.into_iter().zip(fates).filter(|(_, fate)| *fate == GiveFate::Given).map(|(found, _)| found).collect())
+    }
+
+    /// What becomes of memories that were found for a branch that opens, in their order.
+    pub(super) fn fates(&self, found: &[FoundMemory]) -> Vec<GiveFate> {
         let rules = &self.inner.settings.memory.injection;
-        let mut found = self.find_memories(&who.owner, place, texts, SearchReach::Shown).await?;
-        found.retain(|found| found.memory.state == MemoryState::Live && found.confidence >= rules.confidence_min);
-        // Only the best are asked whether they have to do with the task: among many, some seem to by chance.
-        found.truncate(rules.items_max);
-        found.retain(|found| found.relevance >= rules.relevance_min);
-        Ok(found)
+        let mut places = 0;
+        let fate = |found: &FoundMemory| {
+            if found.memory.state != MemoryState::Live {
+                return GiveFate::NotLive;
+            }
+            if found.confidence < rules.confidence_min {
+                return GiveFate::Unsure;
+            }
+            // Only the best are asked whether they have to do with the task: among many, some seem to by chance.
+            places += 1;
+            match found.relevance >= rules.relevance_min {
+                _ if places > rules.items_max => GiveFate::BehindOthers,
+                true => GiveFate::Given,
+                false => GiveFate::Unrelated,
+            }
+        };
+        found.iter().map(fate).collect()
     }
 
     fn fitting(&self, found: &[FoundMemory]) -> OpeningMemories {
@@ -121,15 +170,20 @@ impl Engine {
 impl FoundMemory {
     /// Why it was given, for people who ask later.
     fn as_shown(&self, rank: u32) -> infold_store::ShownMemory {
+        infold_store::ShownMemory { id: self.memory.id.clone(), rank, parts: self.parts() }
+    }
+
+    /// What its place comes from, with the words for it.
+    pub(super) fn parts(&self) -> serde_json::Value {
         let signs = self.signs.parts().into_iter().filter(|(_, sign)| *sign != 0.0);
         let signs: serde_json::Map<_, _> = signs.map(|(word, sign)| (word.to_owned(), rounded(sign).into())).collect();
-        let parts = serde_json::json!({
+        serde_json::json!({
             "score": rounded(self.score),
             "relevance": rounded(self.relevance),
             "confidence": rounded(self.confidence),
+            "left of the sum": rounded(self.factor),
             "signs": signs,
-        });
-        infold_store::ShownMemory { id: self.memory.id.clone(), rank, parts }
+        })
     }
 }
 

@@ -51,6 +51,13 @@ impl Engine {
         }
     }
 
+    /// Learns from the last branches that have ended, before the process that they ran in is over.
+    pub async fn finish_learning(&self) {
+        if let Err(error) = self.learn_from(ENDS_AT_ONCE).await {
+            tracing::error!(%error, "the last branches are learnt from at the next start");
+        }
+    }
+
     /// Learns from branches that have ended since the last time, a few at most, so that what comes next knows of them.
     pub(crate) async fn learn(&self) -> Result<(), Error> {
         self.learn_from(ENDS_WAITED_FOR).await.map(drop)

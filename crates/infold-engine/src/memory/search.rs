@@ -9,6 +9,7 @@ use infold_core::memory::{
 use infold_store::{FieldWords, MemoryCandidate, MemorySearch, SearchReach};
 
 use super::made::is_suspicious;
+use super::people::ListedMemory;
 use crate::{Engine, Error};
 
 /// Places by rank at which relevance is found out; further down nothing is shown to a branch.
@@ -31,25 +32,33 @@ pub struct FoundMemory {
     pub relevance: f64,
     /// What it was ordered by.
     pub score: f64,
-    /// What each sign added to that.
+    /// What each sign added to that, before what speaks against it.
     pub signs: RankSigns,
+    /// What is left of the sum after what speaks against it, from 0 to 1.
+    pub factor: f64,
 }
 
 impl FoundMemory {
     /// The memory as a reader is shown it.
     pub(crate) fn to_show(&self, now_ms: u64) -> ShownMemory {
-        let now = MemoryNow {
-            at_ms: now_ms,
-            confidence: self.confidence,
-            has_changed: self.is_changed,
-            is_suspicious: is_suspicious(&self.memory),
-        };
-        ShownMemory {
-            id: self.memory.id.clone(),
-            header: self.memory.header(now),
-            title: self.memory.lesson.title.clone(),
-            lesson: self.memory.lesson.lesson.clone(),
-        }
+        to_show(&self.memory, (self.confidence, self.is_changed), now_ms)
+    }
+}
+
+impl ListedMemory {
+    /// The memory as a reader is shown it.
+    pub(crate) fn to_show(&self, now_ms: u64) -> ShownMemory {
+        to_show(&self.row.memory, (self.confidence, self.row.is_changed), now_ms)
+    }
+}
+
+fn to_show(memory: &Memory, (confidence, has_changed): (f64, bool), at_ms: u64) -> ShownMemory {
+    let now = MemoryNow { at_ms, confidence, has_changed, is_suspicious: is_suspicious(memory) };
+    ShownMemory {
+        id: memory.id.clone(),
+        header: memory.header(now),
+        title: memory.lesson.title.clone(),
+        lesson: memory.lesson.lesson.clone(),
     }
 }
 
@@ -118,6 +127,7 @@ impl Engine {
                 relevance: if is_near { relevance.of(&searched[place.candidate]) } else { 0.0 },
                 score: place.score,
                 signs: place.signs,
+                factor: place.factor,
             })
         });
         Ok(in_order.collect())

@@ -165,7 +165,7 @@ fn state_of(word: &str, replaced_by: Option<String>) -> Result<MemoryState, Stor
     }
 }
 
-fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+pub(super) fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
     let word: String = row.get(column)?;
     parse(&word).ok_or(StoreError::Unreadable { what: "memory", problem: word })
 }
