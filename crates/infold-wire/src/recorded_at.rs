@@ -1,4 +1,4 @@
-//! When and where a recorded session was: the times of its entries, the folder and the git branch that it names.
+//! When and where a recorded session was: the times of its entries, and the folder that it names.
 //!
 //! Clients write these beside what was said, so they are no part of a transcript. Where a recording says nothing, nothing
 //! is known.

@@ -119,6 +119,26 @@ async fn when_a_later_branch_sees_other_code_the_memory_says_so_until_it_is_seen
 }
 
 #[tokio::test]
+async fn a_lesson_that_an_agent_wrote_is_judged_by_its_words_whatever_files_its_branch_read() -> Result<()> {
+    let program = Program::start(roomy()).await?;
+    let task = json!({"description": "Change the functions of the harbour files", "prompt": "Read every file first."});
+    let asked = |session: &str| {
+        let mut asked = task.clone();
+        asked["session_id"] = json!(session);
+        asked
+    };
+    let branch = program.done("branch_create", asked("first")).await?["branch_id"].clone();
+    let read = json!({"tool_name": "Read", "arguments": {"file_path": "/p/quay-01.rs"}, "content": "fn quay() {}"});
+    program.record("first", read).await?;
+    let lesson = "The harbour files are generated: change harbour.tmpl and run `just harbour`, never the files.";
+    let lessons = json!([{"title": "The harbour files are generated", "lesson": lesson}]);
+    program.done("branch_return", json!({"branch_id": branch, "message": "Done.", "lessons": lessons})).await?;
+    let given = program.done("branch_create", asked("second")).await?;
+    ensure!(given["injected_context"].as_str().is_some_and(|given| given.contains(lesson)), "{given}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_a_branch_learnt_after_fetching_something_is_marked_as_from_outside() -> Result<()> {
     let program = Program::start(roomy()).await?;
     let branch = program.open("first", TASK).await?;

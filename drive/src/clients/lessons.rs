@@ -4,50 +4,43 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, read_file};
+use infold_testkit::model::work::{Work, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Received, Script, Step};
 use serde_json::json;
 
 use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
-use super::run::{ASKED, FINISHED, GO_ON, Scene, WENT_ON, name};
+use super::run::{ASKED, FINISHED, GO_ON, Scene, name};
 
 /// What the first session's branch has learnt.
 const LESSON: &str = "The harbour files are generated: change harbour.tmpl and run `just harbour`, never the files.";
 /// What the branches of both sessions are for.
 const MATTER: &str = "Change the functions of the harbour files";
-/// What the second session's branch gives back.
-const CHANGED: &str = "The template is changed.";
+/// What the branches give back.
+const FOUND: &str = "They are made from a template.";
 
 /// Has an agent learn in one session, and look at what another one is shown.
 pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<RunFindings> {
+    // Every session plays the script from its beginning, so both do the same.
     let scene = Scene::start(|project| {
         let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
         let work = Work::reading(MATTER, [], "");
-        let first = [load_tools(), open_branch(&work), read_file(&path(1)), fold_teaching(), Step::text(FINISHED)];
-        let second = [
-            load_tools(),
-            open_branch(&work),
-            read_file(&path(2)),
-            fold_branch(CHANGED),
-            read_file(&path(3)),
-            Step::text(WENT_ON),
-        ];
-        Script::new(first).then(second)
+        let branch = [load_tools(), open_branch(&work), read_file(&path(1)), fold_teaching()];
+        Script::new(branch).then([read_file(&path(2)), Step::text(FINISHED)])
     })
     .await?;
     let ended = scene.run(agents, agent, binary, &[], &agent.asking(ASKED)).await?;
     ensure!(ended.stdout.contains(FINISHED), "the first session ended with {}", ended.stdout);
     let turns_before = scene.model.turns().len();
     let again = scene.run(agents, agent, binary, &[], &agent.asking(GO_ON)).await?;
-    ensure!(again.stdout.contains(WENT_ON), "the second session ended with {}", again.stdout);
+    ensure!(again.stdout.contains(FINISHED), "the second session ended with {}", again.stdout);
     scene.nothing_broken()?;
 
     let turns = scene.model.turns().split_off(turns_before);
     let (main, branch): (Vec<&Received>, Vec<&Received>) = turns.iter().partition(|turn| turn.holds(GO_ON));
     let mut findings = RunFindings::default();
     findings.add("the next session's branch has the note in each request, once", shown_once(&branch));
-    let after = main.iter().position(|turn| turn.holds(CHANGED));
+    let after = main.iter().position(|turn| turn.holds(FOUND));
     let lacks = |turn: &&Received| !turn.holds(LESSON);
     let kept_apart = || {
         let after = after.context("the parent never got the branch's message")?;
@@ -83,7 +76,7 @@ fn fold_teaching() -> Step {
             return Decision::Stuck("no branch to fold, or no tool to fold it with".to_owned());
         };
         let lessons = json!([{"title": "The harbour files are generated", "lesson": LESSON}]);
-        let input = json!({"branch_id": branch, "message": "They are generated.", "lessons": lessons});
+        let input = json!({"branch_id": branch, "message": FOUND, "lessons": lessons});
         Decision::Say(Step::calling_one("That is what I found.", tool, input).reasoning("Worth keeping."))
     })
 }

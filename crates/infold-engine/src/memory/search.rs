@@ -2,9 +2,9 @@
 
 use infold_core::Owner;
 use infold_core::memory::{
-    CANDIDATES_MAX, FileUse, LessonFile, Memory, MemoryNow, MemoryQuery, ProjectKey, QueryTexts, RankCandidate,
-    RankSigns, Relevance, SEARCHED_MAX, SearchedMemory, ShownMemory, TextVector, WordFrequencies, WorkPlace, is_trunk,
-    rank,
+    CANDIDATES_MAX, FileUse, LessonFile, LessonSource, Memory, MemoryNow, MemoryQuery, ProjectKey, QueryTexts,
+    RankCandidate, RankSigns, Relevance, SEARCHED_MAX, SearchedMemory, ShownMemory, TextVector, WordFrequencies,
+    WorkPlace, is_trunk, rank,
 };
 use infold_store::{FieldWords, MemoryCandidate, MemorySearch, SearchReach};
 
@@ -117,14 +117,20 @@ impl Engine {
         let mut found: Vec<Option<MemoryCandidate>> = found.candidates.into_iter().map(Some).collect();
         let in_order = ranked.into_iter().enumerate().filter_map(|(rank, place)| {
             let MemoryCandidate { memory, is_changed, shown, used, .. } = found[place.candidate].take()?;
-            let is_near = rank < RELEVANCE_PLACES;
+            let relevance = match memory.origin.source {
+                _ if rank >= RELEVANCE_PLACES => 0.0,
+                LessonSource::Mechanical => relevance.of(&searched[place.candidate]),
+                LessonSource::Hand | LessonSource::Model | LessonSource::Distilled | LessonSource::Imported => {
+                    relevance.of_written(&searched[place.candidate])
+                }
+            };
             Some(FoundMemory {
                 memory,
                 confidence: confidences[place.candidate],
                 is_changed,
                 shown,
                 used,
-                relevance: if is_near { relevance.of(&searched[place.candidate]) } else { 0.0 },
+                relevance,
                 score: place.score,
                 signs: place.signs,
                 factor: place.factor,
