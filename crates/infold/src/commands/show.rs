@@ -27,6 +27,8 @@ use crate::telemetry;
         "INPUT and OUTPUT are the provider's token counts. What infold removed is its own estimate, calibrated with \
          the provider's counts. The main thread is compared with its model's window, or with context.context_limit \
          if the session does not use the proxy.",
+        "Memories that branches were given and lessons that were learnt from them are between the branches and the \
+         requests; `infold memory why BRANCH` says why a branch was given them.",
     ],
     &[
         ("infold show my-session", ""),

@@ -141,6 +141,8 @@ pub struct MemoryReplay {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ReplayTotals {
     pub sessions: usize,
+    /// Sessions whose recordings name no folder: they are taken for one project.
+    pub without_folder: usize,
     pub works: usize,
     /// Lessons that were learnt, without those that say what another says.
     pub lessons: usize,
@@ -221,30 +223,34 @@ struct OpenedWork {
 
 impl Stage {
     async fn play(&self, plan: WorkPlan, tick: &mut impl FnMut()) -> Result<MemoryReplay, Error> {
-        let works = plan.works;
-        let mut moments: Vec<(u64, bool, usize)> = Vec::with_capacity(works.len() * 2);
-        for (at, work) in works.iter().enumerate() {
+        let planned = plan.works;
+        let mut moments: Vec<(u64, bool, usize)> = Vec::with_capacity(planned.len() * 2);
+        for (at, work) in planned.iter().enumerate() {
             moments.extend([(work.begins_ms, true, at), (work.ends_ms, false, at)]);
         }
         // What ends at a moment is over before something begins then.
         moments.sort_unstable();
-        let mut opened: Vec<Option<OpenedWork>> = works.iter().map(|_| None).collect();
-        let mut played: Vec<Option<PlayedWork>> = works.iter().map(|_| None).collect();
+        let mut opened: Vec<Option<OpenedWork>> = planned.iter().map(|_| None).collect();
+        let mut played: Vec<Option<PlayedWork>> = planned.iter().map(|_| None).collect();
         for (at_ms, is_beginning, at) in moments {
             self.clock.store(at_ms, Ordering::Relaxed);
             match (is_beginning, opened[at].take()) {
-                (true, _) => opened[at] = self.begin(at, &works[at]).await?,
-                (false, Some(open)) => played[at] = Some(self.end(&works[at], open).await?),
+                (true, _) => opened[at] = self.begin(at, &planned[at]).await?,
+                (false, Some(open)) => played[at] = Some(self.end(&planned[at], open).await?),
                 (false, None) => {}
             }
             tick();
         }
-        let mut in_order: Vec<(u64, usize)> = works.iter().enumerate().map(|(at, work)| (work.begins_ms, at)).collect();
+        let mut in_order: Vec<(u64, usize)> =
+            planned.iter().enumerate().map(|(at, work)| (work.begins_ms, at)).collect();
         in_order.sort_unstable();
         let works: Vec<PlayedWork> = in_order.into_iter().filter_map(|(_, at)| played[at].take()).collect();
+        let unplaced = planned.iter().filter(|work| work.folder.is_none()).map(|work| work.session.as_str());
+        let without_folder = unplaced.collect::<BTreeSet<&str>>().len();
         let counts = self.engine.memory_counts(&self.who).await?;
         let lessons = usize::try_from(counts.live + counts.waiting).unwrap_or(usize::MAX);
-        Ok(MemoryReplay { totals: ReplayTotals::of(&works, lessons), works, skipped: Vec::new() })
+        let totals = ReplayTotals { without_folder, ..ReplayTotals::of(&works, lessons) };
+        Ok(MemoryReplay { totals, works, skipped: Vec::new() })
     }
 
     /// Opens a branch for a piece of work; `None` if nothing says what it is for.

@@ -55,13 +55,18 @@ fn other_mark(style: &Style) -> &'static str {
 
 fn totals(replay: &MemoryReplay, style: &Style) -> String {
     let (used, other) = (used_mark(style), other_mark(style));
-    let ReplayTotals { sessions, works, lessons, helped, given, related, apart, unjudged, tokens } = replay.totals;
+    let ReplayTotals { sessions, without_folder, works, lessons, helped, given, related, apart, unjudged, tokens } =
+        replay.totals;
     let mut text = format!(
         "{} of {}; {} learnt\n",
         counted(works, "piece of work", "pieces of work"),
         counted(sessions, "session", "sessions"),
         counted(lessons, "lesson", "lessons"),
     );
+    if without_folder > 0 {
+        let sessions = counted(without_folder, "session names", "sessions name");
+        let _ = writeln!(text, "{sessions} no folder: what they teach is taken for one project's");
+    }
     if given == 0 {
         text.push_str("nothing that was learnt had to do with what came later\n");
         return text;
