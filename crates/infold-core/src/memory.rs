@@ -4,6 +4,7 @@
 //! that is trusted, what speaks for it, and what it replaces. Everything that is decided about them is here, as values;
 //! finding and keeping them is the store's work.
 
+mod ask;
 mod belief;
 mod choose;
 mod distil;
@@ -23,6 +24,7 @@ mod searched;
 pub mod suspicion;
 mod vector;
 
+pub use ask::{AskBounds, NoLessonList, ask_instructions, ask_record, read_lessons};
 pub use belief::{Belief, BeliefMove};
 pub use distil::{BranchWork, DistilledDraft, EndedBranch, NoLesson, RunCommand, distil};
 pub use inject::{InjectedContext, Injection, OpeningMemories, ShownMemory};
@@ -42,4 +44,4 @@ pub use relevance::{Relevance, RelevanceSigns};
 pub use rules::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
 pub use searched::{SearchedMemory, SearchedTexts};
 pub use suspicion::{Suspicion, suspicion};
-pub use vector::TextVector;
+pub use vector::{FileModel, NotAModel, TextVector};
