@@ -19,6 +19,7 @@ mod memory;
 mod meter;
 mod observe;
 mod open;
+mod process;
 mod record;
 mod requests;
 mod results;
@@ -113,6 +114,8 @@ pub struct EngineSettings {
     pub turn: TurnSettings,
     /// What is learnt, and what of it is shown.
     pub memory: MemoryRules,
+    /// The user's own models that memories use.
+    pub memory_models: MemoryModels,
     /// The folder of work whose caller names none: the one that infold was started in.
     pub folder: Option<PathBuf>,
 }
@@ -155,6 +158,7 @@ struct Inner {
     gateway: gateway::GatewayState,
     warmed: AtomicBool,
     learning: Learning,
+    embedding: Embedding,
     tasks: TaskTracker,
 }
 
@@ -183,6 +187,7 @@ impl Engine {
             gateway: gateway::GatewayState::default(),
             warmed: AtomicBool::new(false),
             learning: Learning::default(),
+            embedding: Embedding::default(),
             tasks: TaskTracker::new(),
         };
         Self { inner: Arc::new(inner) }

@@ -2,13 +2,17 @@
 //! too: look at them, write and change them, take them with them, have them forgotten.
 
 mod ask;
+mod asked;
+mod asking;
 mod edit;
+mod embedding;
 mod feedback;
 mod forgetting;
 mod inject;
 mod keeping;
 mod learning;
 mod made;
+mod models;
 mod people;
 mod place;
 mod projects;
@@ -22,11 +26,17 @@ use std::sync::atomic::AtomicBool;
 use infold_core::{Decision, Event};
 use tokio::sync::{Mutex, Notify};
 
+pub use asking::AskStatus;
 pub use edit::{AddMemory, EditMemory, MemoryAdded, MemoryReview};
+pub(crate) use embedding::Embedding;
 pub use forgetting::{ForgetMode, ForgetReport, LapsingText};
 pub use infold_store::{
     ChangeRow, EvidenceRow, ForgetSource, MemoryCounts, MemoryDetail, MemoryRow, ProjectRow, SearchReach, ShownRow,
     SilenceScope, StateFilter,
+};
+pub use models::{
+    AskFault, AskModel, Distiller, EmbedTexts, Embedder, EndpointEmbedder, FileEmbedder, MemoryModels, ModelQuestion,
+    ModelReply,
 };
 pub use people::{ListMemories, ListedMemory, MemoryPage, ShownDetail, WhyShown};
 pub use projects::Silence;
@@ -40,6 +50,8 @@ pub(crate) struct Learning {
     turn: Mutex<()>,
     /// Notified when a branch has ended.
     ended: Notify,
+    /// Notified when a model is to be asked about an end.
+    listed: Notify,
     /// Whether it was said that memories are not available.
     problem_said: AtomicBool,
 }

@@ -51,6 +51,7 @@ pub(crate) fn settings() -> EngineSettings {
             kept_calls: KeptCalls::Own,
         },
         memory: documented_memory_rules(),
+        memory_models: MemoryModels::none(),
         folder: None,
     }
 }

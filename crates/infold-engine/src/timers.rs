@@ -61,6 +61,8 @@ impl Engine {
             self.write_requests(&cancel),
             self.write_gateway(&cancel),
             self.keep_learning(&cancel),
+            self.keep_asking(&cancel),
+            self.keep_embedding(&cancel),
             self.look_for_damage(&cancel)
         );
     }

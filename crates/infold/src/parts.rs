@@ -19,6 +19,7 @@ use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
 use crate::gateway;
+use crate::memory_models;
 use crate::scrub_rules;
 use crate::settings::{
     Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
@@ -105,6 +106,7 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             },
         },
         memory: settings.memory.rules(),
+        memory_models: memory_models::of(settings)?,
         folder: std::env::current_dir().ok(),
     })
 }

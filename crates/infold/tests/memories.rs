@@ -1,5 +1,8 @@
 //! What becomes of memories: by what branches do with them, where they are, and when their index is gone.
 
+mod distilling;
+mod meaning;
+
 use std::path::Path;
 use std::process::Command;
 

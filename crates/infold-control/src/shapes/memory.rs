@@ -3,8 +3,8 @@
 use infold_core::Scrubbed;
 use infold_core::memory::{Memory, MemoryId, MemoryScope, MemoryState};
 use infold_engine::{
-    ChangeRow, EvidenceRow, ForgetReport, LapsingText, ListedMemory, MemoryPage, ProjectRow, ShownDetail, ShownRow,
-    WhyShown,
+    AskStatus, ChangeRow, EvidenceRow, ForgetReport, LapsingText, ListedMemory, MemoryPage, ProjectRow, ShownDetail,
+    ShownRow, WhyShown,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,39 @@ pub(crate) struct MemoryList {
     given_in_a_day: u64,
     /// How many branches relied on one in the last day.
     used_in_a_day: u64,
+    /// The model that is asked for lessons, and what it takes; null if none is.
+    distilling: Option<Distilling>,
+}
+
+/// The model that is asked for lessons of branches whose agents wrote none.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Distilling {
+    /// Its name.
+    model: String,
+    /// How many ended branches wait for it.
+    waiting: u64,
+    /// Requests of today (UTC).
+    requests_today: u64,
+    /// Tokens that it took today.
+    tokens_today: u64,
+    /// Tokens that it may take a day.
+    tokens_per_day: u64,
+    /// Why it wrote nothing the last time it was asked today; null if it did.
+    problem: Option<String>,
+}
+
+impl From<&AskStatus> for Distilling {
+    fn from(asking: &AskStatus) -> Self {
+        let AskStatus { model, spending, tokens_per_day } = asking;
+        Self {
+            model: model.clone(),
+            waiting: spending.waiting,
+            requests_today: spending.requests,
+            tokens_today: spending.tokens,
+            tokens_per_day: *tokens_per_day,
+            problem: spending.problem.clone(),
+        }
+    }
 }
 
 impl MemoryList {
@@ -44,6 +77,7 @@ impl MemoryList {
             waiting: page.counts.waiting,
             given_in_a_day: page.counts.given,
             used_in_a_day: page.counts.used,
+            distilling: page.asking.as_ref().map(Distilling::from),
         }
     }
 }

@@ -50,6 +50,7 @@ impl Engine {
             end: None,
             status: None,
             shown: Vec::new(),
+            instead_of: None,
             marks: Vec::new(),
             at_ms: self.now_ms(),
         };

@@ -9,7 +9,7 @@ use infold_store::{
     ChangeRow, EvidenceKind, MemoryFilter, MemoryUpdate, NewEvidence, NewMemories, StateFilter, UndoAnswer,
 };
 
-use super::made::{MemoryParts, field_words};
+use super::made::{MemoryParts, field_words, vector_of};
 use super::people::{absent, named_memory};
 use crate::{Engine, Error, random};
 
@@ -119,7 +119,7 @@ impl Engine {
             memory.scope = scope.unwrap_or(memory.scope);
             memory.trust = Trust::Person;
             memory.suspicion = f64::from(suspicion(memory.lesson.text().as_str()).score);
-            let words = Some((field_words(&memory), None));
+            let words = Some((field_words(&memory), vector_of(&memory)));
             (Some(MemoryUpdate { memory: memory.clone(), words, moved: None }), memory)
         };
         let edited = self.inner.store.change_memory(who.owner.clone(), id, "edited", self.now_ms(), decide).await?;

@@ -66,7 +66,7 @@ impl Engine {
         let problem = match tokio::time::timeout(WAIT_MAX, self.found_for(who, session, place, texts)).await {
             Ok(Ok(found)) => {
                 self.inner.learning.problem_said.store(false, Ordering::Relaxed);
-                return (found, None);
+                return (found, self.inner.embedding.take_note());
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("the search took longer than {} ms", WAIT_MAX.as_millis()),

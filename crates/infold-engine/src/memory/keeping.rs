@@ -37,6 +37,8 @@ pub(crate) struct NewLesson {
     pub status: Option<Status>,
     /// Memories that its writer had been shown.
     pub shown: Vec<MemoryId>,
+    /// A memory of the same end whose place it takes.
+    pub instead_of: Option<MemoryId>,
     /// Lines of its files, as its branch saw them.
     pub marks: Vec<StoredMark>,
     pub at_ms: u64,
@@ -57,12 +59,21 @@ impl Engine {
         };
         Ok(match placing {
             Placing::AlreadyKnown(_) => Vec::new(),
-            Placing::New => vec![made(self.memory_of(owner, new, MemoryFate::Usual)?)],
+            Placing::New => {
+                let fate = new.instead_of.clone().map_or(MemoryFate::Usual, MemoryFate::Replaces);
+                vec![made(self.memory_of(owner, new, fate)?)]
+            }
             Placing::Waits(_) => vec![made(self.memory_of(owner, new, MemoryFate::Waits)?)],
             Placing::Replaces(at) => {
-                vec![made(self.memory_of(owner, new, MemoryFate::Replaces(near[at].id.clone()))?)]
+                let memory = self.memory_of(owner, new, MemoryFate::Replaces(near[at].id.clone()))?;
+                let gone = (memory.state == MemoryState::Live).then(|| new.turned_out(owner, &memory.id)).flatten();
+                [made(memory)].into_iter().chain(gone).collect()
             }
-            Placing::Same(at) => self.learnt_again(owner, new, &near[at]),
+            Placing::Same(at) => {
+                let again = self.learnt_again(owner, new, &near[at]);
+                let gone = (!again.is_empty()).then(|| new.turned_out(owner, &near[at].id)).flatten();
+                again.into_iter().chain(gone).collect()
+            }
         })
     }
 
@@ -125,7 +136,9 @@ impl Engine {
     async fn place(&self, owner: &Owner, new: &NewLesson, before: &[Memory]) -> Result<(Placing, Vec<Memory>), Error> {
         let mut near = self.near(owner, new).await?;
         near.extend_from_slice(before);
-        near.retain(|memory| !matches!(memory.state, MemoryState::Replaced(_)));
+        near.retain(|memory| {
+            !matches!(memory.state, MemoryState::Replaced(_)) && new.instead_of.as_ref() != Some(&memory.id)
+        });
         near.sort_by(|one, other| one.id.cmp(&other.id));
         let mut memories = Shingles::default();
         for id in &new.shown {
@@ -152,8 +165,18 @@ impl Engine {
             prompt: new.lesson.lesson.as_str(),
             git_branch: new.work_place.git_branch_name(),
         };
-        let found = self.find_memories(owner, &new.work_place, texts, SearchReach::All).await?;
+        // Lessons are compared by the built-in model, whatever model finds memories.
+        let vector = TextVector::built_in(new.lesson.text().as_str());
+        let found =
+            self.find_with(owner, vec![new.work_place.project.clone()], texts, SearchReach::All, vector).await?;
         Ok(found.into_iter().take(NEIGHBOURS_MAX).map(|found| found.memory).collect())
+    }
+
+    /// The name of the memory of an end's lesson.
+    pub(super) fn end_memory_id(&self, branch: &BranchId, generation: u32, ordinal: u32) -> MemoryId {
+        let name = format!("{branch} {generation} {ordinal}");
+        let hash = blake3::keyed_hash(self.inner.store.secret(), name.as_bytes());
+        MemoryId::mint(std::array::from_fn(|at| hash.as_bytes()[at]))
     }
 
     /// A new memory of this lesson.
@@ -164,11 +187,7 @@ impl Engine {
         }
         let id = match &new.end {
             // The same end gives the same name, so that learning from it again makes no second one.
-            Some((branch, generation, ordinal)) => {
-                let name = format!("{branch} {generation} {ordinal}");
-                let hash = blake3::keyed_hash(self.inner.store.secret(), name.as_bytes());
-                MemoryId::mint(std::array::from_fn(|at| hash.as_bytes()[at]))
-            }
+            Some((branch, generation, ordinal)) => self.end_memory_id(branch, *generation, *ordinal),
             None => MemoryId::mint(random()?),
         };
         Ok(Memory {
@@ -203,6 +222,12 @@ impl Engine {
 }
 
 impl NewLesson {
+    /// Puts another memory in the place of the one whose place this lesson was to take.
+    fn turned_out(&self, owner: &Owner, by: &MemoryId) -> Option<LearnWrite> {
+        let memory = self.instead_of.clone()?;
+        Some(LearnWrite::Turn { owner: owner.clone(), memory, state: MemoryState::Replaced(by.clone()) })
+    }
+
     fn ordinal(&self) -> Option<u32> {
         self.end.as_ref().map(|(_, _, ordinal)| *ordinal)
     }

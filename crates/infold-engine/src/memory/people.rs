@@ -1,9 +1,10 @@
 //! People look at memories: a list, one of them with all that is known of it, and why a branch was given some.
 
 use infold_core::memory::{Memory, MemoryId, MemoryKind, ProjectKey, QueryTexts};
-use infold_core::{Field, Principal, Refusal};
+use infold_core::{Field, Owner, Principal, Refusal};
 use infold_store::{MemoryCounts, MemoryDetail, MemoryFilter, MemoryRow, SearchReach, ShownRow, StateFilter};
 
+use super::asking::AskStatus;
 use crate::{BranchRef, Engine, Error, shown};
 
 /// What people look for.
@@ -43,6 +44,8 @@ pub struct MemoryPage {
     pub memories: Vec<ListedMemory>,
     /// How many there are, and what they were used for in the last day.
     pub counts: MemoryCounts,
+    /// What the model takes that is asked for lessons; `None` if none is, or if it is not the caller's.
+    pub asking: Option<AskStatus>,
 }
 
 /// A memory with all that is known of it.
@@ -79,7 +82,9 @@ impl Engine {
 
         let memories = rows.into_iter().map(|row| self.listed(row)).collect();
         let since_ms = self.now_ms().saturating_sub(DAY_MS);
-        Ok(MemoryPage { memories, counts: self.inner.store.memory_counts(who.owner.clone(), since_ms).await? })
+        let counts = self.inner.store.memory_counts(who.owner.clone(), since_ms).await?;
+        let asking = if who.owner == Owner::local() { self.ask_status().await? } else { None };
+        Ok(MemoryPage { memories, counts, asking })
     }
 
     /// Shows a memory with all that is known of it.

@@ -73,6 +73,19 @@ impl Engine {
         texts: QueryTexts<'_>,
         reach: SearchReach,
     ) -> Result<Vec<FoundMemory>, Error> {
+        let vector = self.meaning_of(&format!("{}\n{}", texts.description, texts.prompt)).await;
+        self.find_with(owner, projects, texts, reach, vector).await
+    }
+
+    /// The same for texts that mean this.
+    pub(super) async fn find_with(
+        &self,
+        owner: &Owner,
+        projects: Vec<ProjectKey>,
+        texts: QueryTexts<'_>,
+        reach: SearchReach,
+        vector: Option<TextVector>,
+    ) -> Result<Vec<FoundMemory>, Error> {
         let query = MemoryQuery::new(texts);
         let search = MemorySearch {
             owner: owner.clone(),
@@ -81,12 +94,12 @@ impl Engine {
             words_max: SEARCHED_MAX,
             limit: CANDIDATES_MAX,
             reach,
+            model: vector.as_ref().map(|vector| vector.model().to_owned()).unwrap_or_default(),
         };
         let found = self.inner.store.find_memories(search).await?;
 
         let frequencies =
             WordFrequencies { memories: found.memories, with_word: found.frequencies.into_iter().collect() };
-        let vector = TextVector::built_in(&format!("{}\n{}", texts.description, texts.prompt));
         let meaning = |candidate: &MemoryCandidate| {
             let stored = candidate.vector.as_ref()?;
             vector.as_ref()?.cosine(&TextVector::from_stored(stored.model.clone(), &stored.bytes))

@@ -1,5 +1,6 @@
 //! Memories on a real database.
 
+mod asks;
 mod forgetting;
 mod learning;
 mod walls;
@@ -72,6 +73,7 @@ pub(super) fn search(words: &[&str]) -> MemorySearch {
         words_max: 32,
         limit: 200,
         reach: SearchReach::Shown,
+        model: "m".to_owned(),
     }
 }
 

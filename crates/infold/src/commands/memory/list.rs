@@ -1,7 +1,7 @@
 //! `infold memory list` and `infold memory search`: memories in a table.
 
 use infold_core::memory::{Memory, MemoryKind, MemoryState, Trust};
-use infold_engine::{ListMemories, ListedMemory, MemoryCounts, MemoryPage, StateFilter};
+use infold_engine::{AskStatus, ListMemories, ListedMemory, MemoryCounts, MemoryPage, StateFilter};
 
 use super::{Memories, kind, named_project, this_project};
 use crate::commands::Invocation;
@@ -96,7 +96,7 @@ fn print(request: ListMemories, invocation: &Invocation) -> anyhow::Result<()> {
     let request = ListMemories { limit: limit + 1, ..request };
     let page = match Memories::in_use(invocation)? {
         Some(memories) => memories.ask(memories.engine.list_memories(&memories.who, &request))?,
-        None => MemoryPage { memories: Vec::new(), counts: MemoryCounts::default() },
+        None => MemoryPage { memories: Vec::new(), counts: MemoryCounts::default(), asking: None },
     };
     let output = &invocation.output;
     if output.form == Form::Json {
@@ -119,7 +119,24 @@ fn print(request: ListMemories, invocation: &Invocation) -> anyhow::Result<()> {
     if page.counts.waiting > 0 {
         tell("note", format_args!("{} wait for you: `infold memory review`", thousands(page.counts.waiting)));
     }
+    if let Some(asking) = &page.asking {
+        tell("note", asked(asking));
+    }
     Ok(())
+}
+
+/// What the model that writes lessons takes, in a line.
+fn asked(asking: &AskStatus) -> String {
+    let AskStatus { model, spending, tokens_per_day } = asking;
+    let problem = spending.problem.as_ref().map_or_else(String::new, |problem| format!("; the last time: {problem}"));
+    format!(
+        "{} took {} of {} tokens today in {} requests to write lessons, and {} branches wait for it{problem}",
+        one_line(model),
+        thousands(spending.tokens),
+        thousands(*tokens_per_day),
+        thousands(spending.requests),
+        thousands(spending.waiting),
+    )
 }
 
 /// Memories in a table.
