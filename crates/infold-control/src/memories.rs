@@ -88,7 +88,7 @@ pub(crate) async fn add(
     let draft = LessonDraft { title: body.title, lesson: body.lesson, kind };
     let request = AddMemory { draft, project: body.project, replaces: body.replaces };
     let added = control.engine.add_memory(&who, request).await?;
-    let made = MemoryMade { words: MemoryWords::from(&added.memory), change: added.change };
+    let made = MemoryMade { words: MemoryWords::from(&added.memory), change: added.change, said_by: added.said_by };
     Ok((StatusCode::CREATED, Json(made)))
 }
 

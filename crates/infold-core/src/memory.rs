@@ -18,6 +18,7 @@ mod query;
 mod quote;
 mod rank;
 mod relevance;
+mod rule_file;
 mod rules;
 mod searched;
 pub mod suspicion;
@@ -31,14 +32,13 @@ pub use kept::{
 };
 pub use lesson::{FileUse, Lesson, LessonDraft, LessonFile, MemoryKind};
 pub use mark::{SeenFile, mark_bytes, mark_lines, marked_lines};
-pub use merge::{
-    ComparedLesson, ComparedTexts, GivenTexts, KnownFrom, NEIGHBOURS_MAX, NearMemory, Placing, Shingles, place, united,
-};
+pub use merge::{ComparedLesson, ComparedTexts, NEIGHBOURS_MAX, NearMemory, Placing, Shingles, place, united};
 pub use outside::{CallReach, reach_of};
 pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, WordFrequencies, is_trunk};
 pub use quote::{Note, QuoteCode, QuoteKey, quote, quoted_text};
 pub use rank::{CANDIDATES_MAX, RankCandidate, RankSigns, RankedMemory, rank};
 pub use relevance::{Relevance, RelevanceSigns};
+pub use rule_file::{RuleFile, rule_file_saying};
 pub use rules::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
 pub use searched::{SearchedMemory, SearchedTexts};
 pub use suspicion::{Suspicion, suspicion};

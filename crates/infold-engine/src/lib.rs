@@ -115,6 +115,8 @@ pub struct EngineSettings {
     pub memory: MemoryRules,
     /// The folder of work whose caller names none: the one that infold was started in.
     pub folder: Option<PathBuf>,
+    /// The user's home folder, where the user's own rule files are.
+    pub home: Option<PathBuf>,
 }
 
 /// How forks are made, if a call does not say.

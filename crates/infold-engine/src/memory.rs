@@ -13,6 +13,7 @@ mod people;
 mod place;
 mod projects;
 mod repository;
+mod rule_files;
 mod search;
 mod teaching;
 mod transfer;
@@ -42,6 +43,8 @@ pub(crate) struct Learning {
     ended: Notify,
     /// Whether it was said that memories are not available.
     problem_said: AtomicBool,
+    /// What rule files say.
+    rule_files: rule_files::ReadRuleFiles,
 }
 
 impl Learning {

@@ -52,6 +52,7 @@ pub(crate) fn settings() -> EngineSettings {
         },
         memory: documented_memory_rules(),
         folder: None,
+        home: None,
     }
 }
 

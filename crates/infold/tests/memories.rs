@@ -1,5 +1,7 @@
 //! What becomes of memories: by what branches do with them, where they are, and when their index is gone.
 
+mod places;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -165,6 +165,9 @@ pub(crate) struct MemoryMade {
     pub(crate) words: MemoryWords,
     /// The number by which this can be undone.
     pub(crate) change: i64,
+    /// A rule file that says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said_by: Option<String>,
 }
 
 /// A memory with all that is known of it.

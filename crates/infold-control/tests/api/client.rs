@@ -116,6 +116,7 @@ fn setup() -> Setup {
             },
             memory: documented_memory_rules(),
             folder: None,
+            home: None,
         },
         control: ControlSettings {
             streams_max: 2,

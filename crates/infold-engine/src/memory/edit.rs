@@ -36,6 +36,8 @@ pub struct MemoryAdded {
     pub memory: Memory,
     /// The number by which this can be undone.
     pub change: i64,
+    /// A rule file that says the same.
+    pub said_by: Option<String>,
 }
 
 /// What a person changes of a memory. What is `None` stays.
@@ -68,6 +70,7 @@ impl Engine {
             Some(project) => MemoryScope::Project(self.project_by_name(who, project).await?),
             None => MemoryScope::Everywhere,
         };
+        let said_by = self.rule_file_in(who, request.project.as_deref(), &lesson).await;
         let replaces = request.replaces.as_deref().map(named_memory).transpose()?;
         let kept = self.new_memory(MemoryParts {
             id: MemoryId::mint(random()?),
@@ -90,7 +93,7 @@ impl Engine {
             at_ms: self.now_ms(),
         };
         let added = self.inner.store.add_memories(new).await?;
-        Ok(MemoryAdded { memory, change: added.change })
+        Ok(MemoryAdded { memory, change: added.change, said_by })
     }
 
     /// Changes the words, the kind or the place of a memory. A person vouches for what it says then.

@@ -53,7 +53,7 @@ impl Engine {
     /// Says what was found out on the way to an opening that is done, and notes where it was.
     pub(crate) async fn note_opened(&self, who: &Principal, context: OpeningContext, opened: &mut Opened) {
         opened.notes.extend(context.note);
-        self.name_project(who, &context.work_place.project, &context.folder).await;
+        self.name_project(who, &context.work_place, &context.folder).await;
     }
 
     async fn found_in_time(

@@ -1,9 +1,8 @@
 //! Keeping a lesson: what it becomes among the memories that are there.
 
 use infold_core::memory::{
-    Belief, BeliefMove, ComparedLesson, GivenTexts, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope,
-    MemoryState, NEIGHBOURS_MAX, NearMemory, Placing, QueryTexts, Shingles, TextVector, Trust, WorkPlace, place,
-    suspicion, united,
+    Belief, BeliefMove, ComparedLesson, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope, MemoryState,
+    NEIGHBOURS_MAX, NearMemory, Placing, QueryTexts, Shingles, TextVector, Trust, WorkPlace, place, suspicion, united,
 };
 use infold_core::{BranchId, Owner, Principal, Refusal, Scrubbed, SessionId, Status};
 use infold_store::{EvidenceKind, KeptMemory, LearnWrite, NewEvidence, NewMemories, SearchReach, StoredMark};
@@ -50,13 +49,17 @@ impl Engine {
         new: &NewLesson,
         before: &[Memory],
     ) -> Result<Vec<LearnWrite>, Error> {
+        if let Some(file) = self.rule_file_with(owner, &new.work_place, &new.lesson).await {
+            tracing::debug!(file, "a lesson is not kept, because a rule file says it already");
+            return Ok(Vec::new());
+        }
         let (placing, near) = self.place(owner, new, before).await?;
         let made = |memory: Memory| LearnWrite::Keep {
             kept: Box::new(kept(memory, new.ordinal(), new.marks.clone())),
             evidence: new.evidence(EvidenceKind::Made),
         };
         Ok(match placing {
-            Placing::AlreadyKnown(_) => Vec::new(),
+            Placing::AlreadyKnown => Vec::new(),
             Placing::New => vec![made(self.memory_of(owner, new, MemoryFate::Usual)?)],
             Placing::Waits(_) => vec![made(self.memory_of(owner, new, MemoryFate::Waits)?)],
             Placing::Replaces(at) => {
@@ -84,7 +87,8 @@ impl Engine {
         writes
     }
 
-    /// Keeps a lesson at once, outside of any end of a branch. It takes the place of `replaces`, if that is named.
+    /// Keeps a lesson at once, outside of any end of a branch, unless a rule file says it already. It takes the place of
+    /// `replaces`, if that is named.
     pub(crate) async fn keep_at_once(
         &self,
         who: &Principal,
@@ -92,6 +96,11 @@ impl Engine {
         replaces: Option<MemoryId>,
     ) -> Result<MemoryRecorded, Error> {
         let owner = &who.owner;
+        if replaces.is_none()
+            && let Some(file) = self.rule_file_with(owner, &new.work_place, &new.lesson).await
+        {
+            return Ok(MemoryRecorded::SaidBy { file });
+        }
         let (placing, near) = self.place(owner, &new, &[]).await?;
         let fate = match (replaces, placing) {
             (Some(id), _) => {
@@ -102,14 +111,14 @@ impl Engine {
             (None, Placing::Same(at)) => {
                 let same = &near[at];
                 self.move_belief(who, &same.id, BeliefMove::LearntAgain).await?;
-                return Ok(MemoryRecorded { id: same.id.clone(), state: same.state.as_str(), is_merged: true });
+                return Ok(MemoryRecorded::Kept { id: same.id.clone(), state: same.state.as_str(), is_merged: true });
             }
             (None, Placing::Replaces(at)) => MemoryFate::Replaces(near[at].id.clone()),
             (None, Placing::Waits(_)) => MemoryFate::Waits,
-            (None, Placing::New | Placing::AlreadyKnown(_)) => MemoryFate::Usual,
+            (None, Placing::New | Placing::AlreadyKnown) => MemoryFate::Usual,
         };
         let memory = self.memory_of(owner, &new, fate)?;
-        let answer = MemoryRecorded { id: memory.id.clone(), state: memory.state.as_str(), is_merged: false };
+        let answer = MemoryRecorded::Kept { id: memory.id.clone(), state: memory.state.as_str(), is_merged: false };
         let added = NewMemories {
             owner: owner.clone(),
             what: "recorded",
@@ -127,13 +136,12 @@ impl Engine {
         near.extend_from_slice(before);
         near.retain(|memory| !matches!(memory.state, MemoryState::Replaced(_)));
         near.sort_by(|one, other| one.id.cmp(&other.id));
-        let mut memories = Shingles::default();
+        let mut shown = Shingles::default();
         for id in &new.shown {
-            if let Some(shown) = self.inner.store.memory(owner.clone(), id.clone()).await? {
-                memories.add(shown.row.memory.lesson.text().as_str());
+            if let Some(memory) = self.inner.store.memory(owner.clone(), id.clone()).await? {
+                shown.add(memory.row.memory.lesson.text().as_str());
             }
         }
-        let given = GivenTexts { rule_files: &Shingles::default(), memories: &memories };
         let vector = TextVector::built_in(new.lesson.text().as_str());
         let compared = near.iter().map(|memory| {
             let other = TextVector::built_in(memory.lesson.text().as_str());
@@ -141,7 +149,7 @@ impl Engine {
             NearMemory { lesson: ComparedLesson::of_memory(memory), meaning }
         });
         let compared: Vec<NearMemory> = compared.collect();
-        let placing = place(&ComparedLesson::of(&new.lesson, new.trust), &compared, given);
+        let placing = place(&ComparedLesson::of(&new.lesson, new.trust), &compared, &shown);
         Ok((placing, near))
     }
 

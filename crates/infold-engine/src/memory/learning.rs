@@ -290,6 +290,7 @@ fn work_place_of(end: &OutboxEnd, branch: &Branch) -> WorkPlace {
     recorded.unwrap_or_else(|| WorkPlace {
         project: end.project.clone().unwrap_or_else(|| ProjectKey::of_path("")),
         git_branch: end.git_branch.clone(),
+        folder: None,
     })
 }
 

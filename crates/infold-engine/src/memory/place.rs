@@ -38,24 +38,33 @@ impl Engine {
     /// The project of a folder. Folders of other principals are on other machines: they are names here and are never
     /// looked at.
     pub(crate) async fn place_in(&self, who: &Principal, folder: PathBuf) -> WorkPlace {
-        let by_name = WorkPlace { project: ProjectKey::of_path(&folder.to_string_lossy()), git_branch: None };
+        let by_name =
+            WorkPlace { project: ProjectKey::of_path(&folder.to_string_lossy()), git_branch: None, folder: None };
         if who.owner != Owner::local() {
             return by_name;
         }
-        let looked_at = tokio::task::spawn_blocking(move || project_of(&folder)).await;
-        let Ok(FoundProject { project, git_branch }) = looked_at else { return by_name };
-        let git_branch = match git_branch.map(|name| strip_hostile(&name)) {
-            // A name that cannot be scrubbed is left out: it only helps to order what is found.
-            Some(name) => self.scrub([name]).await.ok().map(|[name]| name),
-            None => None,
+        let looked_at = folder.clone();
+        let Ok(found) = tokio::task::spawn_blocking(move || project_of(&looked_at)).await else { return by_name };
+        let FoundProject { project, git_branch } = found;
+        let texts = [git_branch.unwrap_or_default(), folder.to_string_lossy().into_owned()];
+        // A name that cannot be scrubbed is left out, and so is a folder that is another one then.
+        let Ok(scrubbed) = self.scrub(texts.clone().map(|text| strip_hostile(&text))).await else {
+            return WorkPlace { project, git_branch: None, folder: None };
         };
-        WorkPlace { project, git_branch }
+        let [git_branch, folder] = scrubbed.map(|text| (!text.as_str().is_empty()).then_some(text));
+        WorkPlace { project, git_branch, folder: folder.filter(|folder| folder.as_str() == texts[1]) }
     }
 
     /// Notes what people call a project: the first folder that was seen of it. Lists show it; nothing depends on it.
-    pub(crate) async fn name_project(&self, who: &Principal, project: &ProjectKey, folder: &Path) {
-        let Ok([label]) = self.scrub([strip_hostile(&folder.to_string_lossy())]).await else { return };
-        if let Err(error) = self.inner.store.name_project(who.owner.clone(), project.clone(), label).await {
+    pub(crate) async fn name_project(&self, who: &Principal, place: &WorkPlace, folder: &Path) {
+        let label = match &place.folder {
+            Some(folder) => folder.clone(),
+            None => match self.scrub([strip_hostile(&folder.to_string_lossy())]).await {
+                Ok([label]) => label,
+                Err(_) => return,
+            },
+        };
+        if let Err(error) = self.inner.store.name_project(who.owner.clone(), place.project.clone(), label).await {
             tracing::warn!(%error, "a project's name could not be noted");
         }
     }

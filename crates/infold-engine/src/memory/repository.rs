@@ -36,6 +36,11 @@ pub(crate) fn project_of(folder: &Path) -> FoundProject {
     FoundProject { project: ProjectKey::of_folder(&common.to_string_lossy()), git_branch: branch_in(&git_folder) }
 }
 
+/// The folder that a repository, or a worktree of it, is checked out in.
+pub(crate) fn root_of(folder: &Path) -> Option<&Path> {
+    folder.ancestors().take(FOLDERS_MAX).find(|folder| git_folder_in(folder).is_some())
+}
+
 /// Where git keeps what belongs to this worktree: the folder `.git`, or the one that a file of that name points to.
 fn git_folder_in(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
