@@ -79,6 +79,7 @@ fn engine(folder: &TempDir) -> Engine {
         memory: documented_memory_rules(),
         folder: None,
         home: None,
+        programs: None,
     };
     let store = Store::open(&folder.path().join("fuzz.db"), &store).expect("a store can be opened");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -34,7 +34,7 @@ pub use lesson::{FileUse, Lesson, LessonDraft, LessonFile, MemoryKind};
 pub use mark::{SeenFile, mark_bytes, mark_lines, marked_lines};
 pub use merge::{ComparedLesson, ComparedTexts, NEIGHBOURS_MAX, NearMemory, Placing, Shingles, place, united};
 pub use outside::{CallReach, reach_of};
-pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, WordFrequencies, is_trunk};
+pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, TRUNKS, WordFrequencies, is_trunk};
 pub use quote::{Note, QuoteCode, QuoteKey, quote, quoted_text};
 pub use rank::{CANDIDATES_MAX, RankCandidate, RankSigns, RankedMemory, rank};
 pub use relevance::{Relevance, RelevanceSigns};

@@ -32,6 +32,7 @@ mod timers;
 mod turn;
 mod withhold;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -117,6 +118,8 @@ pub struct EngineSettings {
     pub folder: Option<PathBuf>,
     /// The user's home folder, where the user's own rule files are.
     pub home: Option<PathBuf>,
+    /// Where programs are: what PATH says.
+    pub programs: Option<OsString>,
 }
 
 /// How forks are made, if a call does not say.

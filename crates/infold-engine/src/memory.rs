@@ -9,6 +9,7 @@ mod inject;
 mod keeping;
 mod learning;
 mod made;
+mod merges;
 mod people;
 mod place;
 mod projects;
@@ -45,6 +46,8 @@ pub(crate) struct Learning {
     problem_said: AtomicBool,
     /// What rule files say.
     rule_files: rule_files::ReadRuleFiles,
+    /// References of repositories, as they were seen last.
+    references: merges::SeenReferences,
 }
 
 impl Learning {

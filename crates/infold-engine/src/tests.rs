@@ -53,6 +53,7 @@ pub(crate) fn settings() -> EngineSettings {
         memory: documented_memory_rules(),
         folder: None,
         home: None,
+        programs: None,
     }
 }
 

@@ -61,6 +61,7 @@ impl Engine {
             self.write_requests(&cancel),
             self.write_gateway(&cancel),
             self.keep_learning(&cancel),
+            self.keep_looking_for_merges(&cancel),
             self.look_for_damage(&cancel)
         );
     }

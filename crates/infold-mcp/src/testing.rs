@@ -74,6 +74,7 @@ fn engine(folder: &std::path::Path) -> Engine {
         memory: documented_memory_rules(),
         folder: None,
         home: None,
+        programs: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -50,9 +50,9 @@ pub use load::{EndedBranches, Load, Loaded, Target};
 pub use memory::{
     AddedMemories, ChangeRow, EvidenceKind, EvidenceRow, Extraction, FieldWords, ForgetSource, Forgotten,
     FoundMemories, HeldText, KeptMemory, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryCandidate, MemoryCounts,
-    MemoryDetail, MemoryFilter, MemoryRow, MemorySearch, MemoryUpdate, MemoryVector, NewEvidence, NewLessons,
-    NewMemories, NewShown, OutboxBatch, OutboxEnd, ProjectRow, SearchReach, ShownMemory, ShownRow, SilenceScope,
-    StateFilter, StoredMark, TextLapse, UndoAnswer,
+    MemoryDetail, MemoryFilter, MemoryRow, MemorySearch, MemoryUpdate, MemoryVector, NamedProject, NewEvidence,
+    NewLessons, NewMemories, NewShown, OutboxBatch, OutboxEnd, ProjectRow, SearchReach, ShownMemory, ShownRow,
+    SilenceScope, StateFilter, StoredMark, TextLapse, UndoAnswer, UnmergedBranch,
 };
 pub use proxied::{CountedCall, DecisionRows, Edits, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;

@@ -107,6 +107,7 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
         memory: settings.memory.rules(),
         folder: std::env::current_dir().ok(),
         home: std::env::home_dir(),
+        programs: std::env::var_os("PATH"),
     })
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct MemorySummary {
     shown_at: Option<Moment>,
     /// Whether the code that it is about has changed since.
     has_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    is_merged: bool,
 }
 
 impl From<&ListedMemory> for MemorySummary {
@@ -74,6 +76,7 @@ impl From<&ListedMemory> for MemorySummary {
             used: listed.row.used,
             shown_at: listed.row.shown_at_ms.map(Moment),
             has_changed: listed.row.is_changed,
+            is_merged: listed.row.is_merged,
         }
     }
 }

@@ -117,6 +117,7 @@ fn setup() -> Setup {
             memory: documented_memory_rules(),
             folder: None,
             home: None,
+            programs: None,
         },
         control: ControlSettings {
             streams_max: 2,

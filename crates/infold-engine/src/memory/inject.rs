@@ -3,7 +3,6 @@
 //! Nothing here can keep a branch from opening. If memories cannot be found, or not in time, it opens without them, and
 //! says so once.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use infold_core::memory::{Injection, MemoryState, OpeningMemories, QueryTexts, Q
 use infold_core::{Principal, Scrubbed};
 use infold_store::{NewShown, SearchReach};
 
+use super::place::FoundPlace;
 use super::search::FoundMemory;
 use crate::{Engine, Error, MemoryWish, OpenBranch, Opened, SessionRef};
 
@@ -20,8 +20,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// What a branch that opens is given, and where it works.
 pub(crate) struct OpeningContext {
     pub memories: OpeningMemories,
-    pub work_place: WorkPlace,
-    folder: PathBuf,
+    pub place: FoundPlace,
     pub shown: NewShown,
     /// A sentence for the caller, if memories are not there.
     note: Option<String>,
@@ -36,10 +35,11 @@ impl Engine {
         texts: [&Scrubbed; 2],
     ) -> OpeningContext {
         let folder = self.folder_of(who, &request.session, request.folder.as_deref()).await;
-        let work_place = self.place_in(who, folder.clone()).await;
+        let place = self.look_at_folder(who, folder).await;
+        let work_place = &place.work_place;
         let is_wanted = self.inner.settings.memory.injection.is_on && request.memories == MemoryWish::Fitting;
         let (found, note) = match is_wanted {
-            true => self.found_in_time(who, &request.session, &work_place, texts).await,
+            true => self.found_in_time(who, &request.session, work_place, texts).await,
             false => (Vec::new(), None),
         };
         let shown = NewShown {
@@ -47,13 +47,13 @@ impl Engine {
             git_branch: work_place.git_branch.clone(),
             memories: found.iter().zip(1..).map(|(found, rank)| found.as_shown(rank)).collect(),
         };
-        OpeningContext { memories: self.fitting(&found), work_place, folder, shown, note }
+        OpeningContext { memories: self.fitting(&found), place, shown, note }
     }
 
     /// Says what was found out on the way to an opening that is done, and notes where it was.
     pub(crate) async fn note_opened(&self, who: &Principal, context: OpeningContext, opened: &mut Opened) {
         opened.notes.extend(context.note);
-        self.name_project(who, &context.work_place, &context.folder).await;
+        self.name_project(who, context.place).await;
     }
 
     async fn found_in_time(

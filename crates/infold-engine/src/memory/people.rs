@@ -143,6 +143,7 @@ impl Engine {
             used: found.used,
             shown_at_ms: None,
             is_changed: found.is_changed,
+            is_merged: found.is_merged,
         });
         let fits = |row: &MemoryRow| {
             let has_kind = request.kind.is_none_or(|kind| row.memory.lesson.kind == kind);

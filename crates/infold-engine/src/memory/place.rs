@@ -3,10 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use infold_core::memory::{ProjectKey, WorkPlace};
-use infold_core::{Owner, Principal, strip_hostile};
+use infold_core::{Owner, Principal, Scrubbed, strip_hostile};
+use infold_store::NamedProject;
 
 use super::repository::{FoundProject, project_of};
 use crate::{Engine, SessionRef};
+
+/// A folder that was looked at.
+pub(crate) struct FoundPlace {
+    pub work_place: WorkPlace,
+    /// The folder that the worktrees of its repository share.
+    git_folder: Option<Scrubbed>,
+    /// The folder as it was named.
+    path: String,
+}
 
 impl Engine {
     /// Where a session's work is done, by the best that is known: what the caller says, the project that the session is
@@ -35,36 +45,49 @@ impl Engine {
         known.or_else(|| self.inner.settings.folder.clone().filter(|_| is_local)).unwrap_or_default()
     }
 
-    /// The project of a folder. Folders of other principals are on other machines: they are names here and are never
-    /// looked at.
+    /// The project of a folder.
     pub(crate) async fn place_in(&self, who: &Principal, folder: PathBuf) -> WorkPlace {
-        let by_name =
-            WorkPlace { project: ProjectKey::of_path(&folder.to_string_lossy()), git_branch: None, folder: None };
-        if who.owner != Owner::local() {
-            return by_name;
-        }
-        let looked_at = folder.clone();
-        let Ok(found) = tokio::task::spawn_blocking(move || project_of(&looked_at)).await else { return by_name };
-        let FoundProject { project, git_branch } = found;
-        let texts = [git_branch.unwrap_or_default(), folder.to_string_lossy().into_owned()];
-        // A name that cannot be scrubbed is left out, and so is a folder that is another one then.
-        let Ok(scrubbed) = self.scrub(texts.clone().map(|text| strip_hostile(&text))).await else {
-            return WorkPlace { project, git_branch: None, folder: None };
-        };
-        let [git_branch, folder] = scrubbed.map(|text| (!text.as_str().is_empty()).then_some(text));
-        WorkPlace { project, git_branch, folder: folder.filter(|folder| folder.as_str() == texts[1]) }
+        self.look_at_folder(who, folder).await.work_place
     }
 
-    /// Notes what people call a project: the first folder that was seen of it. Lists show it; nothing depends on it.
-    pub(crate) async fn name_project(&self, who: &Principal, place: &WorkPlace, folder: &Path) {
-        let label = match &place.folder {
-            Some(folder) => folder.clone(),
-            None => match self.scrub([strip_hostile(&folder.to_string_lossy())]).await {
+    /// Looks at a folder. Those of other principals are on other machines: they are names here and are never looked at.
+    pub(crate) async fn look_at_folder(&self, who: &Principal, folder: PathBuf) -> FoundPlace {
+        let path = folder.to_string_lossy().into_owned();
+        let by_name = |project: ProjectKey| FoundPlace {
+            work_place: WorkPlace { project, git_branch: None, folder: None },
+            git_folder: None,
+            path: path.clone(),
+        };
+        if who.owner != Owner::local() {
+            return by_name(ProjectKey::of_path(&path));
+        }
+        let Ok(found) = tokio::task::spawn_blocking(move || project_of(&folder)).await else {
+            return by_name(ProjectKey::of_path(&path));
+        };
+        let FoundProject { project, git_branch, git_folder } = found;
+        let texts = [git_branch, git_folder, Some(path.clone())].map(Option::unwrap_or_default);
+        let Ok(scrubbed) = self.scrub(texts.clone().map(|text| strip_hostile(&text))).await else {
+            return by_name(project);
+        };
+        let [git_branch, git_folder, folder] = scrubbed.map(|text| (!text.as_str().is_empty()).then_some(text));
+        // A folder whose name had a secret in it would be another one.
+        let git_folder = git_folder.filter(|folder| folder.as_str() == texts[1]);
+        let folder = folder.filter(|folder| folder.as_str() == texts[2]);
+        FoundPlace { work_place: WorkPlace { project, git_branch, folder }, git_folder, path }
+    }
+
+    /// Notes where a project is, and what people call it: the first folder that was seen of it.
+    pub(crate) async fn name_project(&self, who: &Principal, found: FoundPlace) {
+        let WorkPlace { project, folder, .. } = found.work_place;
+        let label = match folder {
+            Some(folder) => folder,
+            None => match self.scrub([strip_hostile(&found.path)]).await {
                 Ok([label]) => label,
                 Err(_) => return,
             },
         };
-        if let Err(error) = self.inner.store.name_project(who.owner.clone(), place.project.clone(), label).await {
+        let named = NamedProject { project, label, git_folder: found.git_folder };
+        if let Err(error) = self.inner.store.name_project(who.owner.clone(), named).await {
             tracing::warn!(%error, "a project's name could not be noted");
         }
     }

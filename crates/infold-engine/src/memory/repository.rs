@@ -23,17 +23,25 @@ const FILE_BYTES_MAX: u64 = 4_096;
 pub(crate) struct FoundProject {
     pub project: ProjectKey,
     pub git_branch: Option<String>,
+    /// The folder that all worktrees of its repository share.
+    pub git_folder: Option<String>,
 }
 
 /// The project of a folder. A folder that is in no repository is a project of its own.
 pub(crate) fn project_of(folder: &Path) -> FoundProject {
     let git_folder = folder.ancestors().take(FOLDERS_MAX).find_map(git_folder_in);
     let Some(git_folder) = git_folder else {
-        return FoundProject { project: ProjectKey::of_path(&folder.to_string_lossy()), git_branch: None };
+        let project = ProjectKey::of_path(&folder.to_string_lossy());
+        return FoundProject { project, git_branch: None, git_folder: None };
     };
     let common = common_folder(&git_folder);
     let common = common.canonicalize().unwrap_or(common);
-    FoundProject { project: ProjectKey::of_folder(&common.to_string_lossy()), git_branch: branch_in(&git_folder) }
+    let common = common.to_string_lossy().into_owned();
+    FoundProject {
+        project: ProjectKey::of_folder(&common),
+        git_branch: branch_in(&git_folder),
+        git_folder: Some(common),
+    }
 }
 
 /// The folder that a repository, or a worktree of it, is checked out in.

@@ -23,6 +23,8 @@ pub struct FoundMemory {
     pub confidence: f64,
     /// Whether the code that it is about has changed since.
     pub is_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    pub is_merged: bool,
     /// How many openings it was given to.
     pub shown: u64,
     /// How many branches relied on it.
@@ -97,7 +99,8 @@ impl Engine {
             made_at_ms: candidate.memory.made_at_ms,
             confidence: self.confidence(&candidate.memory),
             has_changed: candidate.is_changed,
-            is_merged: candidate.memory.git_branch.as_ref().is_none_or(|branch| is_trunk(branch.as_str())),
+            is_merged: candidate.is_merged
+                || candidate.memory.git_branch.as_ref().is_none_or(|branch| is_trunk(branch.as_str())),
             meaning: meaning(candidate),
         });
         let candidates: Vec<RankCandidate<'_>> = candidates.collect();
@@ -107,12 +110,13 @@ impl Engine {
         let confidences: Vec<f64> = candidates.iter().map(|candidate| candidate.confidence).collect();
         let mut found: Vec<Option<MemoryCandidate>> = found.candidates.into_iter().map(Some).collect();
         let in_order = ranked.into_iter().enumerate().filter_map(|(rank, place)| {
-            let MemoryCandidate { memory, is_changed, shown, used, .. } = found[place.candidate].take()?;
+            let MemoryCandidate { memory, is_changed, is_merged, shown, used, .. } = found[place.candidate].take()?;
             let is_near = rank < RELEVANCE_PLACES;
             Some(FoundMemory {
                 memory,
                 confidence: confidences[place.candidate],
                 is_changed,
+                is_merged,
                 shown,
                 used,
                 relevance: if is_near { relevance.of(&searched[place.candidate]) } else { 0.0 },

@@ -141,6 +141,7 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
         memory: documented_memory_rules(),
         folder: None,
         home: None,
+        programs: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).expect("a database");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -52,6 +52,8 @@ pub struct MemoryCandidate {
     pub used: u64,
     /// Whether lines that it is about were seen to be other ones.
     pub is_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    pub is_merged: bool,
     /// What its text means, if a model said so.
     pub vector: Option<MemoryVector>,
 }
@@ -165,6 +167,7 @@ fn candidate(
         shown: found.shown,
         used: found.used,
         is_changed: marks::is_changed(transaction, id)?,
+        is_merged: found.merged_at_ms.is_some(),
         vector: keep::read_vector(transaction, id)?,
         memory: found.memory,
     }))

@@ -71,6 +71,8 @@ pub struct MemoryRow {
     pub shown_at_ms: Option<u64>,
     /// Whether lines that it is about were seen to be other ones.
     pub is_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    pub is_merged: bool,
 }
 
 /// What has spoken for a memory or against it.
@@ -239,6 +241,7 @@ fn listed(transaction: &Transaction<'_>, found: StoredMemory) -> Result<MemoryRo
         shown: found.shown,
         used: found.used,
         shown_at_ms: found.shown_at_ms,
+        is_merged: found.merged_at_ms.is_some(),
         memory: found.memory,
     })
 }

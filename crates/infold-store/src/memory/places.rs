@@ -47,12 +47,23 @@ pub struct ProjectRow {
     pub is_silenced: bool,
 }
 
+/// Where a project is.
+#[derive(Debug, Clone)]
+pub struct NamedProject {
+    /// Its key.
+    pub project: ProjectKey,
+    /// What people call it: the path of a folder, as a rule.
+    pub label: Scrubbed,
+    /// The folder that the worktrees of its repository share, if there is one that may be looked at.
+    pub git_folder: Option<Scrubbed>,
+}
+
 impl Store {
-    /// Notes what people call a project. Nothing is written if it has a name.
-    pub async fn name_project(&self, owner: Owner, project: ProjectKey, label: Scrubbed) -> Result<(), StoreError> {
-        let (reader, asked) = (owner.clone(), project.clone());
-        let known = self.read_little(move |transaction| alias_of(transaction, &reader, &asked)).await?;
-        if known.is_some() {
+    /// Notes where a project is. Nothing is written if that is known.
+    pub async fn name_project(&self, owner: Owner, named: NamedProject) -> Result<(), StoreError> {
+        let (reader, asked) = (owner.clone(), named.project.clone());
+        let known = self.read_little(move |transaction| git_folder_of(transaction, &reader, &asked)).await?;
+        if known.is_some_and(|known| known.is_some() || named.git_folder.is_none()) {
             return Ok(());
         }
         self.inner
@@ -60,9 +71,16 @@ impl Store {
             .run(move |transaction| {
                 transaction
                     .prepare_cached(
-                        "INSERT OR IGNORE INTO memory_projects (owner, alias, project, label) VALUES (?1, ?2, ?2, ?3)",
+                        "INSERT INTO memory_projects (owner, alias, project, label, git_folder) VALUES (?1, ?2, ?2, ?3, ?4)
+                         ON CONFLICT (owner, alias)
+                         DO UPDATE SET label = coalesce(label, ?3), git_folder = coalesce(git_folder, ?4)",
                     )?
-                    .execute(params![owner.as_str(), project.as_str(), label.as_str()])?;
+                    .execute(params![
+                        owner.as_str(),
+                        named.project.as_str(),
+                        named.label.as_str(),
+                        named.git_folder.as_ref().map(Scrubbed::as_str)
+                    ])?;
                 Ok(())
             })
             .await
@@ -213,6 +231,18 @@ fn alias_of(transaction: &Transaction<'_>, owner: &Owner, key: &ProjectKey) -> R
     Ok(transaction
         .prepare_cached("SELECT project FROM memory_projects WHERE owner = ?1 AND alias = ?2")?
         .query_row(params![owner.as_str(), key.as_str()], |row| row.get(0).map(ProjectKey::from_stored))
+        .optional()?)
+}
+
+/// The git folder that is noted of a name; `None` if the name is not known.
+fn git_folder_of(
+    transaction: &Transaction<'_>,
+    owner: &Owner,
+    key: &ProjectKey,
+) -> Result<Option<Option<String>>, StoreError> {
+    Ok(transaction
+        .prepare_cached("SELECT git_folder FROM memory_projects WHERE owner = ?1 AND alias = ?2")?
+        .query_row(params![owner.as_str(), key.as_str()], |row| row.get(0))
         .optional()?)
 }
 
