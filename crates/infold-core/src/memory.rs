@@ -18,6 +18,7 @@ mod query;
 mod quote;
 mod rank;
 mod relevance;
+mod remote;
 mod rule_file;
 mod rules;
 mod searched;
@@ -38,8 +39,9 @@ pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, TRUNKS, WordFrequencies, 
 pub use quote::{Note, QuoteCode, QuoteKey, quote, quoted_text};
 pub use rank::{CANDIDATES_MAX, RankCandidate, RankSigns, RankedMemory, rank};
 pub use relevance::{Relevance, RelevanceSigns};
+pub use remote::{git_setting, remote_name};
 pub use rule_file::{RuleFile, rule_file_saying};
-pub use rules::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
+pub use rules::{InjectionRules, LearnFrom, MemoryRules, ProjectsBy, ReviewOf, SuspiciousFate};
 pub use searched::{SearchedMemory, SearchedTexts};
 pub use suspicion::{Suspicion, suspicion};
 pub use vector::TextVector;

@@ -34,7 +34,7 @@ pub use marks::{MarkNote, StoredMark};
 pub use merges::UnmergedBranch;
 pub use outbox::{OutboxBatch, OutboxEnd};
 pub use pending::{Extraction, NewLessons, NewShown, ShownMemory};
-pub use places::{NamedProject, ProjectRow, SilenceScope};
+pub use places::{Clones, NamedProject, ProjectKind, ProjectRow, SilenceScope};
 pub use undo::{ChangeRow, UndoAnswer};
 pub use words::FieldWords;
 

@@ -1,5 +1,6 @@
 //! What becomes of memories: by what branches do with them, where they are, and when their index is gone.
 
+mod clones;
 mod merges;
 mod places;
 

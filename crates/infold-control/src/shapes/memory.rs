@@ -439,6 +439,8 @@ pub(crate) struct MemoryProject {
     waiting: u64,
     /// Whether it is left alone.
     silenced: bool,
+    /// Keys of other projects that say that they have the same origin.
+    clones: Vec<String>,
 }
 
 impl From<&ProjectRow> for MemoryProject {
@@ -447,6 +449,7 @@ impl From<&ProjectRow> for MemoryProject {
             project: row.project.as_str().to_owned(),
             label: row.label.as_ref().map(|label| label.as_str().to_owned()),
             aliases: row.aliases.iter().map(|alias| alias.as_str().to_owned()).collect(),
+            clones: row.clones.iter().map(|clone| clone.as_str().to_owned()).collect(),
             live: row.live,
             waiting: row.waiting,
             silenced: row.is_silenced,

@@ -10,7 +10,7 @@ use infold_core::memory::{Injection, MemoryState, OpeningMemories, QueryTexts, Q
 use infold_core::{Principal, Scrubbed};
 use infold_store::{NewShown, SearchReach};
 
-use super::place::FoundPlace;
+use super::place::MetFolder;
 use super::search::FoundMemory;
 use crate::{Engine, Error, MemoryWish, OpenBranch, Opened, SessionRef};
 
@@ -20,7 +20,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// What a branch that opens is given, and where it works.
 pub(crate) struct OpeningContext {
     pub memories: OpeningMemories,
-    pub place: FoundPlace,
+    pub place: MetFolder,
     pub shown: NewShown,
     /// A sentence for the caller, if memories are not there.
     note: Option<String>,
@@ -35,7 +35,7 @@ impl Engine {
         texts: [&Scrubbed; 2],
     ) -> OpeningContext {
         let folder = self.folder_of(who, &request.session, request.folder.as_deref()).await;
-        let place = self.look_at_folder(who, folder).await;
+        let place = self.meet_folder(who, folder).await;
         let work_place = &place.work_place;
         let is_wanted = self.inner.settings.memory.injection.is_on && request.memories == MemoryWish::Fitting;
         let (found, note) = match is_wanted {
@@ -53,7 +53,7 @@ impl Engine {
     /// Says what was found out on the way to an opening that is done, and notes where it was.
     pub(crate) async fn note_opened(&self, who: &Principal, context: OpeningContext, opened: &mut Opened) {
         opened.notes.extend(context.note);
-        self.name_project(who, context.place).await;
+        self.name_project(who, &context.place).await;
     }
 
     async fn found_in_time(

@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use infold_core::memory::{ProjectKey, WorkPlace};
+use infold_core::memory::{ProjectKey, ProjectsBy, WorkPlace};
 use infold_core::{Owner, Principal, Scrubbed, strip_hostile};
-use infold_store::NamedProject;
+use infold_store::{Clones, NamedProject, ProjectKind};
 
-use super::repository::{FoundProject, project_of};
-use crate::{Engine, SessionRef};
+use super::repository::{FoundProject, project_of, remote_in};
+use crate::{Engine, Error, SessionRef};
+
+/// The length of a remote's hash.
+const REMOTE_CHARS: usize = 32;
 
 /// A folder that was looked at.
-pub(crate) struct FoundPlace {
+pub(crate) struct MetFolder {
     pub work_place: WorkPlace,
     /// The folder that the worktrees of its repository share.
     git_folder: Option<Scrubbed>,
@@ -23,7 +26,7 @@ impl Engine {
     /// named by, the folder that its client gives the model, the folder that infold was started in.
     pub(crate) async fn work_place(&self, who: &Principal, session: &SessionRef, folder: Option<&Path>) -> WorkPlace {
         let folder = self.folder_of(who, session, folder).await;
-        self.place_in(who, folder).await
+        self.meet_folder(who, folder).await.work_place
     }
 
     /// The folder that a session's work is done in; empty if nobody knows.
@@ -51,9 +54,9 @@ impl Engine {
     }
 
     /// Looks at a folder. Those of other principals are on other machines: they are names here and are never looked at.
-    pub(crate) async fn look_at_folder(&self, who: &Principal, folder: PathBuf) -> FoundPlace {
+    pub(crate) async fn look_at_folder(&self, who: &Principal, folder: PathBuf) -> MetFolder {
         let path = folder.to_string_lossy().into_owned();
-        let by_name = |project: ProjectKey| FoundPlace {
+        let by_name = |project: ProjectKey| MetFolder {
             work_place: WorkPlace { project, git_branch: None, folder: None },
             git_folder: None,
             path: path.clone(),
@@ -73,22 +76,60 @@ impl Engine {
         // A folder whose name had a secret in it would be another one.
         let git_folder = git_folder.filter(|folder| folder.as_str() == texts[1]);
         let folder = folder.filter(|folder| folder.as_str() == texts[2]);
-        FoundPlace { work_place: WorkPlace { project, git_branch, folder }, git_folder, path }
+        MetFolder { work_place: WorkPlace { project, git_branch, folder }, git_folder, path }
     }
 
-    /// Notes where a project is, and what people call it: the first folder that was seen of it.
-    pub(crate) async fn name_project(&self, who: &Principal, found: FoundPlace) {
-        let WorkPlace { project, folder, .. } = found.work_place;
-        let label = match folder {
-            Some(folder) => folder,
-            None => match self.scrub([strip_hostile(&found.path)]).await {
-                Ok([label]) => label,
-                Err(_) => return,
-            },
-        };
-        let named = NamedProject { project, label, git_folder: found.git_folder };
-        if let Err(error) = self.inner.store.name_project(who.owner.clone(), named).await {
+    /// Looks at a folder, and notes where its project is if clones of it are to be found at once.
+    pub(crate) async fn meet_folder(&self, who: &Principal, folder: PathBuf) -> MetFolder {
+        let found = self.look_at_folder(who, folder).await;
+        if self.inner.settings.memory.projects == ProjectsBy::Remote {
+            self.name_project(who, &found).await;
+        }
+        found
+    }
+
+    /// Notes where a project is, and what people call it: the first folder that was seen of it. What is known is not
+    /// looked at again.
+    pub(crate) async fn name_project(&self, who: &Principal, found: &MetFolder) {
+        if let Err(error) = self.note_place(who, found).await {
             tracing::warn!(%error, "a project's name could not be noted");
         }
+    }
+
+    async fn note_place(&self, who: &Principal, found: &MetFolder) -> Result<(), Error> {
+        let WorkPlace { project, folder, .. } = &found.work_place;
+        let kind = if found.git_folder.is_some() { ProjectKind::Repository } else { ProjectKind::Folder };
+        if self.inner.store.is_project_named(who.owner.clone(), project.clone(), kind).await? {
+            return Ok(());
+        }
+        let label = match folder {
+            Some(folder) => folder.clone(),
+            None => self.scrub([strip_hostile(&found.path)]).await.map(|[label]| label)?,
+        };
+        let named = NamedProject {
+            project: project.clone(),
+            label,
+            git_folder: found.git_folder.clone(),
+            remote: match &found.git_folder {
+                Some(folder) => Some(self.remote_of(folder.as_str().to_owned()).await),
+                None => None,
+            },
+            clones: match self.inner.settings.memory.projects {
+                ProjectsBy::Folder => Clones::Apart,
+                ProjectsBy::Remote => Clones::Joined,
+            },
+        };
+        if self.inner.store.name_project(who.owner.clone(), named, self.now_ms()).await? {
+            tracing::info!(project = project.as_str(), "a clone has the same origin as another project, and joined it");
+        }
+        Ok(())
+    }
+
+    /// A hash of what a repository says its origin is; empty if it says nothing. The key keeps others from trying names.
+    async fn remote_of(&self, git_folder: String) -> String {
+        let read = tokio::task::spawn_blocking(move || remote_in(Path::new(&git_folder))).await;
+        let Some(name) = read.ok().flatten() else { return String::new() };
+        blake3::keyed_hash(self.inner.store.secret(), format!("remote:{name}").as_bytes()).to_hex()[..REMOTE_CHARS]
+            .to_owned()
     }
 }

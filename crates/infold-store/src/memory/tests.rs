@@ -207,8 +207,14 @@ async fn what_a_project_is_called_is_noted_once_and_is_no_change_to_undo() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     for label in ["/home/me/p", "/home/me/other"] {
-        let named = NamedProject { project: project("p"), label: scrubbed(label), git_folder: None };
-        store.name_project(Owner::local(), named).await.unwrap();
+        let named = NamedProject {
+            project: project("p"),
+            label: scrubbed(label),
+            git_folder: None,
+            remote: None,
+            clones: Clones::Apart,
+        };
+        store.name_project(Owner::local(), named, 5).await.unwrap();
     }
     assert_eq!(store.memory_changes(Owner::local(), 10).await.unwrap().len(), 0);
     let rows = store.memory_projects(Owner::local()).await.unwrap();

@@ -1,6 +1,6 @@
 //! `[memory]` as types. `default.toml` says what each setting means.
 
-use infold_core::memory::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
+use infold_core::memory::{InjectionRules, LearnFrom, MemoryRules, ProjectsBy, ReviewOf, SuspiciousFate};
 use serde::Deserialize;
 
 /// `[memory]`
@@ -9,6 +9,7 @@ use serde::Deserialize;
 #[allow(missing_docs, reason = "default.toml has a sentence for each")]
 pub struct MemoryPart {
     pub learn: LearnFrom,
+    pub projects: ProjectsBy,
     pub inject: bool,
     pub injection_budget_ratio: f64,
     pub injection_tokens_max: u64,
@@ -27,6 +28,7 @@ impl MemoryPart {
     pub fn rules(&self) -> MemoryRules {
         MemoryRules {
             learn: self.learn,
+            projects: self.projects,
             review: self.review,
             suspicious: self.suspicious,
             half_life_days: self.half_life_days,
