@@ -16,6 +16,7 @@ mod projects;
 mod repository;
 mod rule_files;
 mod search;
+mod seen;
 mod teaching;
 mod transfer;
 
@@ -44,6 +45,8 @@ pub(crate) struct Learning {
     ended: Notify,
     /// Whether it was said that memories are not available.
     problem_said: AtomicBool,
+    /// What the main threads of sessions have seen of files.
+    waiting: seen::WaitingResults,
     /// What rule files say.
     rule_files: rule_files::ReadRuleFiles,
     /// References of repositories, as they were seen last.

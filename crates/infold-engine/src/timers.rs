@@ -62,6 +62,7 @@ impl Engine {
             self.write_gateway(&cancel),
             self.keep_learning(&cancel),
             self.keep_looking_for_merges(&cancel),
+            self.keep_comparing(&cancel),
             self.look_for_damage(&cancel)
         );
     }

@@ -14,6 +14,7 @@ mod processes;
 mod questions;
 mod real;
 mod relaying;
+mod seen_files;
 mod settings;
 mod tending;
 

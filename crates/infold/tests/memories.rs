@@ -116,6 +116,16 @@ async fn when_a_later_branch_sees_other_code_the_memory_says_so_until_it_is_seen
     assert!(!looks("second", &other).await?.contains("changed since"), "it was as it had been when this one opened");
     assert!(looks("third", &code).await?.contains(" · the code has changed since"));
     assert!(!looks("fourth", &code).await?.contains("changed since"), "it is as it was");
+
+    program.record("in-the-main-thread", read(&other)).await?;
+    let noted = async {
+        while program.database()?.rows("SELECT memory FROM memory_marks WHERE changed = 1")?.is_empty() {
+            tokio::time::sleep(crate::support::POLL).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(crate::support::PATIENCE, noted).await.context("the main thread is looked at too")??;
+    assert!(looks("fifth", &code).await?.contains(" · the code has changed since"));
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::intake::{Offload, ResultSource, ScrubbedRelay};
 use crate::observe::has_open_sibling;
 use crate::open::{asker, ended_branches_for};
 use crate::turn::Shaping;
-use crate::{Engine, Error, Notice, Observed, Verdict};
+use crate::{Engine, Error, Notice, Observed, SessionRef, Verdict};
 
 /// The rest of a longer text is taken to be like its beginning, because counting all of it takes long.
 const COUNTED_BYTES_MAX: usize = 64 << 10;
@@ -65,7 +65,13 @@ impl Engine {
 
         let taken = match &place {
             FoundPlace::Proxied { session, thread } => self.take_in_proxied(who, session, thread, &relay).await,
-            FoundPlace::Counted(place) => self.take_in_counted(who, place, &relay).await,
+            FoundPlace::Counted(place) => {
+                if matches!(place.thread, None | Some(Thread::Main)) {
+                    let session = SessionRef::Id(place.session.clone());
+                    self.see_files(who, &session, [&relay.scrubbed.result]);
+                }
+                self.take_in_counted(who, place, &relay).await
+            }
             FoundPlace::Nowhere { reason } => Ok(Taken::uncounted(reason)),
         };
         let taken = taken.unwrap_or_else(|error| {

@@ -5,13 +5,12 @@
 
 use infold_core::memory::{
     BeliefMove, BranchWork, CallReach, EndedBranch, FileUse, LearnFrom, Lesson, LessonFile, LessonSource, Memory,
-    MemoryId, MemoryState, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, mark_lines, marked_lines,
-    reach_of,
+    MemoryState, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, marked_lines, reach_of,
 };
 use infold_core::{Branch, BranchId, Event, Operation, Owner, Scrubbed, Status, strip_hostile};
 use infold_store::{
-    EvidenceKind, Extraction, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryFilter, NewEvidence, OutboxEnd,
-    StateFilter, StoreError, StoredMark,
+    EvidenceKind, Extraction, LearnAnswer, LearnStep, LearnWrite, MemoryFilter, NewEvidence, OutboxEnd, StateFilter,
+    StoreError, StoredMark,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +104,7 @@ impl Engine {
         }
         let operations = self.operations_of(owner, branch, generation).await?;
         let seen: Vec<SeenFile> = operations.iter().filter_map(SeenFile::of).collect();
-        self.note_seen(end, branch, &seen).await?;
+        self.note_seen(owner, work_place_of(end, branch).project, &seen, end.at_ms).await?;
         let mut writes = moved_by(end, branch, generation);
         for mut lesson in self.lessons_from(end, branch, generation, &operations).await? {
             lesson.marks = marks_of(&lesson.lesson, &seen, end.at_ms);
@@ -151,32 +150,6 @@ impl Engine {
             at_ms: end.at_ms,
         };
         Ok(lessons.into_iter().zip(0..).map(lesson).collect())
-    }
-
-    /// Notes what a branch saw of files that memories are about.
-    async fn note_seen(&self, end: &OutboxEnd, branch: &Branch, seen: &[SeenFile]) -> Result<(), Error> {
-        if seen.is_empty() {
-            return Ok(());
-        }
-        let owner = &end.session.owner;
-        let project = work_place_of(end, branch).project;
-        let marks = self.inner.store.memory_marks(owner.clone(), Some(project)).await?;
-        let judged = |(memory, mark): (MemoryId, StoredMark)| {
-            let lines = mark_lines(&mark.lines);
-            let of_file = seen.iter().filter(|file| file.is_file(mark.file.as_str()));
-            let is_changed = of_file.filter_map(|file| file.has_changed(&lines)).next_back()?;
-            (is_changed != mark.is_changed).then_some(MarkNote {
-                memory,
-                file: mark.file,
-                is_changed,
-                at_ms: end.at_ms,
-            })
-        };
-        let notes: Vec<MarkNote> = marks.into_iter().filter_map(judged).collect();
-        if !notes.is_empty() {
-            self.inner.store.note_memory_marks(owner.clone(), notes).await?;
-        }
-        Ok(())
     }
 
     /// Where the first text from outside came from that these calls brought, as a label; `None` if none did.

@@ -59,6 +59,11 @@ pub(super) fn kept(number: u8, title: &str, lesson: &str) -> KeptMemory {
     }
 }
 
+/// Names that every path ends in.
+pub(super) fn every_name() -> Vec<String> {
+    vec![String::new()]
+}
+
 pub(super) async fn add(store: &Store, memories: Vec<KeptMemory>) -> AddedMemories {
     let owner = memories[0].memory.origin.owner.clone();
     store.add_memories(NewMemories { owner, what: "added", memories, memories_max: 1000, at_ms: 5 }).await.unwrap()
@@ -335,9 +340,9 @@ async fn what_was_seen_of_marked_files_is_noted() {
     assert!(!one(&store, 7).await.is_changed);
     note(true).await.unwrap();
     assert!(one(&store, 7).await.is_changed);
-    let marks = store.memory_marks(Owner::local(), Some(project("p"))).await.unwrap();
+    let marks = store.memory_marks(Owner::local(), project("p"), every_name()).await.unwrap();
     assert_eq!(marks.len(), 1);
-    assert_eq!(store.memory_marks(Owner::local(), Some(project("q"))).await.unwrap(), []);
+    assert_eq!(store.memory_marks(Owner::local(), project("q"), every_name()).await.unwrap(), []);
     note(false).await.unwrap();
     assert!(!one(&store, 7).await.is_changed);
 }
