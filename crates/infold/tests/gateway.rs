@@ -4,6 +4,7 @@ mod apart;
 mod approving;
 mod check;
 mod counted_once;
+mod directly;
 mod hostile;
 mod import;
 mod login;
