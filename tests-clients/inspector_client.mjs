@@ -1,4 +1,4 @@
-// Lists and calls every tool of infold with the command line of the MCP Inspector.
+// Lists and calls every tool of infold, and reads its resources, with the command line of the MCP Inspector.
 //
 //     inspector_client.mjs --run NAME --result REF --era legacy|modern --http URL
 //     inspector_client.mjs --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
@@ -29,12 +29,26 @@ function inspect(words) {
   });
 }
 
-async function listTools() {
-  const { stdout, stderr, failed } = await inspect(["--method", "tools/list"]);
+/** The result of a method that is not refused. */
+async function ask(method) {
+  const { stdout, stderr, failed } = await inspect(["--method", method]);
   if (failed) {
     throw new Error(`the Inspector failed: ${stderr}`);
   }
-  return JSON.parse(stdout).result.tools;
+  return JSON.parse(stdout).result;
+}
+
+/** Reads a resource. The Inspector fails for a refusal and prints the server's words. */
+async function readResource(uri) {
+  const { stdout, stderr, failed } = await inspect(["--method", "resources/read", "--uri", uri]);
+  if (failed) {
+    if (!stderr.includes("Resource not found")) {
+      throw new Error(`the Inspector failed: ${stderr}`);
+    }
+    return { text: stderr, refused: true };
+  }
+  const { contents } = JSON.parse(stdout).result;
+  return { text: contents.map((content) => content.text).join(""), refused: false };
 }
 
 /** Calls a tool. Only a result that says it is an error is a refusal; all else is a failure to ask. */
@@ -49,4 +63,11 @@ async function callTool(name, args) {
   return { text, structure: result.structuredContent, refused: failed };
 }
 
-process.exit((await goThrough(options, { listTools, callTool })) > 0 ? 1 : 0);
+const client = {
+  listTools: async () => (await ask("tools/list")).tools,
+  callTool,
+  listResources: async () => (await ask("resources/list")).resources,
+  listTemplates: async () => (await ask("resources/templates/list")).resourceTemplates,
+  readResource,
+};
+process.exit((await goThrough(options, client)) > 0 ? 1 : 0);

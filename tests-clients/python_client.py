@@ -1,4 +1,4 @@
-"""Lists and calls every tool of infold with the official Python SDK of MCP.
+"""Lists and calls every tool of infold, and reads its resources, with the official Python SDK of MCP.
 
     python_client.py --run NAME --result REF --era legacy|modern --http URL
     python_client.py --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
@@ -40,9 +40,12 @@ def filled(value, names):
 def look_up(structure, path):
     """The value at a path such as `summary.tokens`."""
     for key in path.split("."):
-        if not isinstance(structure, dict) or key not in structure:
+        if isinstance(structure, list) and key.isdigit() and int(key) < len(structure):
+            structure = structure[int(key)]
+        elif isinstance(structure, dict) and key in structure:
+            structure = structure[key]
+        else:
             raise Mismatch(f"there is no {path} in {json.dumps(structure)}")
-        structure = structure[key]
     return structure
 
 
@@ -60,6 +63,30 @@ async def check_list(client):
         ]
         if lacks:
             raise Mismatch(f"{name} is listed without {', '.join(lacks)}")
+
+
+async def check_resources(client):
+    """Every resource and every template is listed."""
+    resources = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    templates = [template.uri_template for template in (await client.list_resource_templates()).resource_templates]
+    if resources != SCENARIO["resources"] or templates != SCENARIO["templates"]:
+        raise Mismatch(f"listed are {resources} and {templates}")
+
+
+async def check_reading(client, step, names):
+    """The resource has the texts that the step says."""
+    try:
+        result = await client.read_resource(filled(step["resource"], names))
+    except MCPError as error:
+        if step.get("refused"):
+            return
+        raise Mismatch(f"refused: {error}") from error
+    text = "".join(content.text for content in result.contents)
+    if step.get("refused"):
+        raise Mismatch(f"not refused: {text}")
+    for wanted in filled(step["contains"], names):
+        if wanted not in text:
+            raise Mismatch(f"{wanted} is not in {text}")
 
 
 async def check_step(client, step, names):
@@ -98,9 +125,14 @@ async def run(arguments):
     names = {"run": arguments.run, "result": arguments.result}
     failed = 0
     async with Client(server, mode=MODES[arguments.era], read_timeout_seconds=30) as client:
-        checks = [("lists every tool", lambda: check_list(client))]
+        checks = [
+            ("lists every tool", lambda: check_list(client)),
+            ("lists every resource", lambda: check_resources(client)),
+        ]
         for step in SCENARIO["steps"]:
-            checks.append((f"{step['name']} ({step['tool']})", lambda step=step: check_step(client, step, names)))
+            check = check_step if "tool" in step else check_reading
+            what = step.get("tool", "resources/read")
+            checks.append((f"{step['name']} ({what})", lambda step=step, check=check: check(client, step, names)))
         for name, check in checks:
             try:
                 await check()

@@ -1,7 +1,8 @@
 // The scenario that every JavaScript client is made to go through, and how its answers are checked.
 //
-// A client script hands over two functions: `listTools()`, and `callTool(name, args)` with
-// `{ text, structure, refused }` as its answer. Everything else is the same for all of them.
+// A client script hands over five functions: `listTools()`, `callTool(name, args)` with
+// `{ text, structure, refused }` as its answer, `listResources()`, `listTemplates()`, and `readResource(uri)` with
+// `{ text, refused }`. Everything else is the same for all of them.
 
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
@@ -63,6 +64,26 @@ function checkList(tools) {
   }
 }
 
+/** Every resource and every template is listed. */
+function checkResources(resources, templates) {
+  const listed = [resources.map((one) => one.uri), templates.map((one) => one.uriTemplate)];
+  if (!isDeepStrictEqual(listed, [scenario.resources, scenario.templates])) {
+    throw new Error(`listed are ${JSON.stringify(listed)}`);
+  }
+}
+
+/** The resource has the texts that the step says. */
+function checkReading(step, names, { text, refused }) {
+  if (refused !== (step.refused ?? false)) {
+    throw new Error(`${refused ? "refused" : "not refused"}: ${text}`);
+  }
+  for (const wanted of filled(step.contains ?? [], names)) {
+    if (!text.includes(wanted)) {
+      throw new Error(`${wanted} is not in ${text}`);
+    }
+  }
+}
+
 /** The answer is what the step says, in structure and in text alike. */
 function checkAnswer(step, names, { text, structure, refused }) {
   if (refused !== (step.refused ?? false)) {
@@ -86,13 +107,17 @@ function checkAnswer(step, names, { text, structure, refused }) {
 }
 
 /** Makes every check, prints `ok NAME` or `not ok NAME: why` for each, and returns how many failed. */
-export async function goThrough({ run, result }, { listTools, callTool }) {
+export async function goThrough({ run, result }, client) {
   const names = { run, result };
-  const checks = [["lists every tool", async () => checkList(await listTools())]];
+  const checks = [
+    ["lists every tool", async () => checkList(await client.listTools())],
+    ["lists every resource", async () => checkResources(await client.listResources(), await client.listTemplates())],
+  ];
   for (const step of scenario.steps) {
-    const check = async () =>
-      checkAnswer(step, names, await callTool(step.tool, filled(step.arguments, names)));
-    checks.push([`${step.name} (${step.tool})`, check]);
+    const call = async () =>
+      checkAnswer(step, names, await client.callTool(step.tool, filled(step.arguments, names)));
+    const read = async () => checkReading(step, names, await client.readResource(filled(step.resource, names)));
+    checks.push([`${step.name} (${step.tool ?? "resources/read"})`, step.tool ? call : read]);
   }
 
   let failed = 0;

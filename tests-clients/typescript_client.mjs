@@ -1,4 +1,4 @@
-// Lists and calls every tool of infold with the official TypeScript SDKs of MCP.
+// Lists and calls every tool of infold, and reads its resources, with the official TypeScript SDKs of MCP.
 //
 //     typescript_client.mjs --run NAME --result REF --era legacy|modern --http URL
 //     typescript_client.mjs --run NAME --result REF --era legacy|modern --stdio PROGRAM ARGUMENT...
@@ -49,12 +49,10 @@ function makeTransport(options, Stdio, Http) {
 const options = readArguments(process.argv.slice(2));
 const client = await (options.era === "modern" ? connectModern(options) : connectLegacy(options));
 
-/** Calls a tool. A JSON-RPC error counts as a refusal, like a result that says it is an error. */
-async function callTool(name, args) {
+/** What `ask` gives. A JSON-RPC error counts as a refusal, like a result that says it is an error. */
+async function orRefused(ask) {
   try {
-    const result = await client.callTool({ name, arguments: args });
-    const text = result.content.map((block) => block.text ?? "").join("");
-    return { text, structure: result.structuredContent, refused: result.isError === true };
+    return await ask();
   } catch (error) {
     if (typeof error.code === "number") {
       return { text: error.message, structure: undefined, refused: true };
@@ -63,7 +61,22 @@ async function callTool(name, args) {
   }
 }
 
+const callTool = (name, args) =>
+  orRefused(async () => {
+    const result = await client.callTool({ name, arguments: args });
+    const text = result.content.map((block) => block.text ?? "").join("");
+    return { text, structure: result.structuredContent, refused: result.isError === true };
+  });
+
+const readResource = (uri) =>
+  orRefused(async () => {
+    const { contents } = await client.readResource({ uri });
+    return { text: contents.map((content) => content.text).join(""), refused: false };
+  });
+
 const listTools = async () => (await client.listTools()).tools;
-const failed = await goThrough(options, { listTools, callTool });
+const listResources = async () => (await client.listResources()).resources;
+const listTemplates = async () => (await client.listResourceTemplates()).resourceTemplates;
+const failed = await goThrough(options, { listTools, callTool, listResources, listTemplates, readResource });
 await client.close();
 process.exit(failed > 0 ? 1 : 0);

@@ -13,6 +13,7 @@ mod findings;
 mod gate;
 mod guarded;
 mod home;
+mod lessons;
 pub mod model;
 mod more;
 mod neutral;

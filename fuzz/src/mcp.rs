@@ -10,8 +10,8 @@ use std::time::Duration;
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Isolation, ModelWindows, Prices, Principal, ShapeRules};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
-    TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
+    TimerSettings, TurnSettings,
 };
 use infold_mcp::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -77,7 +77,10 @@ fn engine(folder: &TempDir) -> Engine {
             kept_calls: KeptCalls::Own,
         },
         memory: documented_memory_rules(),
+        memory_models: MemoryModels::none(),
         folder: None,
+        home: None,
+        programs: None,
     };
     let store = Store::open(&folder.path().join("fuzz.db"), &store).expect("a store can be opened");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

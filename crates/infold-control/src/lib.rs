@@ -43,7 +43,7 @@ use infold_core::memory::Memory;
 use infold_core::record::RequestTotals;
 use infold_engine::{
     ChangeRow, Engine, ForgetReport, ListedSession, MemoryPage, NamedTools, ProjectRow, RequestRow, ResultPart,
-    ServerOverview, SessionView, ShownDetail, WhyShown, WithheldTool,
+    ServerOverview, SessionMemories, SessionView, ShownDetail, WhyShown, WithheldTool,
 };
 use serde_json::Value;
 
@@ -66,9 +66,14 @@ pub fn session_json(known: &ListedSession, room: &ContextRoom) -> Value {
 }
 
 /// A session with all its branches, each with everything that its record holds, in the shapes of the API.
-pub fn session_detail_json(known: &ListedSession, view: Option<&SessionView>, room: &ContextRoom) -> Value {
+pub fn session_detail_json(
+    known: &ListedSession,
+    view: Option<&SessionView>,
+    memories: &SessionMemories,
+    room: &ContextRoom,
+) -> Value {
     let branches = branches::listed_as(view, Page { offset: 0, limit: usize::MAX - 1 }, BranchDetail::new);
-    json(SessionDetail::new(known, view, room, branches))
+    json(SessionDetail::new(known, view, (memories, room), branches))
 }
 
 /// Part of an offloaded result in the API's JSON, for commands that print the same.

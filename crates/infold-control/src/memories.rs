@@ -35,6 +35,8 @@ pub(crate) struct MemoriesQuery {
     kind: Option<String>,
     /// Only memories of a state: live or waiting.
     state: Option<String>,
+    /// Whether to say why each was found and whether a branch would be given it; needs query. False if it is not given.
+    explain: Option<bool>,
     /// How many entries to pass over; 0 if it is not given.
     offset: Option<u32>,
     /// At most how many entries; 50 if it is not given, and never more than 500.
@@ -52,6 +54,7 @@ pub(crate) async fn list(
         project: query.project,
         kind: query.kind.as_deref().map(kind).transpose()?,
         state: query.state.as_deref().map(state).transpose()?,
+        explain: query.explain.unwrap_or(false),
         query: query.query,
         offset: page.offset,
         limit: page.fetch(),
@@ -88,7 +91,7 @@ pub(crate) async fn add(
     let draft = LessonDraft { title: body.title, lesson: body.lesson, kind };
     let request = AddMemory { draft, project: body.project, replaces: body.replaces };
     let added = control.engine.add_memory(&who, request).await?;
-    let made = MemoryMade { words: MemoryWords::from(&added.memory), change: added.change };
+    let made = MemoryMade { words: MemoryWords::from(&added.memory), change: added.change, said_by: added.said_by };
     Ok((StatusCode::CREATED, Json(made)))
 }
 

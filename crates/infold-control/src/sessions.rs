@@ -66,8 +66,9 @@ pub(crate) async fn show(
 ) -> Result<Json<SessionDetail<BranchSummary>>, ApiError> {
     let session = control.engine.resolve_session(&who, &session).await?;
     let (known, view) = control.engine.listed_session(&who, &session).await?;
+    let memories = control.engine.session_memories(&who, &session).await?;
     let branches = listed_as(view.as_ref(), Page::new(None, Some(LIMIT_MAX))?, BranchSummary::new);
-    Ok(Json(SessionDetail::new(&known, view.as_ref(), &control.settings.room, branches)))
+    Ok(Json(SessionDetail::new(&known, view.as_ref(), (&memories, &control.settings.room), branches)))
 }
 
 /// Query parameters of a request to end a session.

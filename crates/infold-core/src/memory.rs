@@ -4,6 +4,7 @@
 //! that is trusted, what speaks for it, and what it replaces. Everything that is decided about them is here, as values;
 //! finding and keeping them is the store's work.
 
+mod ask;
 mod belief;
 mod choose;
 mod distil;
@@ -18,11 +19,14 @@ mod query;
 mod quote;
 mod rank;
 mod relevance;
+mod remote;
+mod rule_file;
 mod rules;
 mod searched;
 pub mod suspicion;
 mod vector;
 
+pub use ask::{AskBounds, NoLessonList, ask_instructions, ask_record, read_lessons};
 pub use belief::{Belief, BeliefMove};
 pub use distil::{BranchWork, DistilledDraft, EndedBranch, NoLesson, RunCommand, distil};
 pub use inject::{InjectedContext, Injection, OpeningMemories, ShownMemory};
@@ -31,15 +35,15 @@ pub use kept::{
 };
 pub use lesson::{FileUse, Lesson, LessonDraft, LessonFile, MemoryKind};
 pub use mark::{SeenFile, mark_bytes, mark_lines, marked_lines};
-pub use merge::{
-    ComparedLesson, ComparedTexts, GivenTexts, KnownFrom, NEIGHBOURS_MAX, NearMemory, Placing, Shingles, place, united,
-};
+pub use merge::{ComparedLesson, ComparedTexts, NEIGHBOURS_MAX, NearMemory, Placing, Shingles, place, united};
 pub use outside::{CallReach, reach_of};
-pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, WordFrequencies, is_trunk};
+pub use query::{MemoryQuery, QueryTexts, SEARCHED_MAX, TRUNKS, WordFrequencies, is_trunk};
 pub use quote::{Note, QuoteCode, QuoteKey, quote, quoted_text};
 pub use rank::{CANDIDATES_MAX, RankCandidate, RankSigns, RankedMemory, rank};
 pub use relevance::{Relevance, RelevanceSigns};
-pub use rules::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
+pub use remote::{git_setting, remote_name};
+pub use rule_file::{RuleFile, rule_file_saying};
+pub use rules::{InjectionRules, LearnFrom, MemoryRules, ProjectsBy, ReviewOf, SuspiciousFate};
 pub use searched::{SearchedMemory, SearchedTexts};
 pub use suspicion::{Suspicion, suspicion};
-pub use vector::TextVector;
+pub use vector::{FileModel, NotAModel, TextVector};

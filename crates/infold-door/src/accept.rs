@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::awake::StaysAwake;
 use crate::guard::{Caller, Guard};
 use crate::refusal::DoorRefusal;
 use crate::settings::{DoorError, DoorSettings};
@@ -147,9 +148,9 @@ async fn accept_all(state: &Arc<DoorState>, listener: TcpListener, tasks: &TaskT
         pause = Duration::ZERO;
 
         if let Ok(seat) = Arc::clone(&seats).try_acquire_owned() {
-            let serving = serve_connection(Arc::clone(state), stream, peer);
+            let serving = Box::pin(serve_connection(Arc::clone(state), stream, peer));
             tasks.spawn(async move {
-                serving.await;
+                StaysAwake::new(serving).await;
                 drop(seat);
             });
         } else if let Ok(place) = Arc::clone(&turned_away).try_acquire_owned() {

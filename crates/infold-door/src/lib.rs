@@ -13,6 +13,7 @@
 #![cfg_attr(test, allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on should stop"))]
 
 mod accept;
+mod awake;
 mod guard;
 mod jwt;
 pub mod peer;

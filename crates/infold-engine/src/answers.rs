@@ -284,13 +284,21 @@ pub struct FoundNotes {
     pub context: Option<String>,
 }
 
-/// A lesson that was kept.
+/// What became of a lesson that an agent wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryRecorded {
-    /// The memory that has it.
-    pub id: MemoryId,
-    /// What the memory is now.
-    pub state: &'static str,
-    /// Whether there was one before that says the same.
-    pub is_merged: bool,
+pub enum MemoryRecorded {
+    /// It is kept.
+    Kept {
+        /// The memory that has it.
+        id: MemoryId,
+        /// What the memory is now.
+        state: &'static str,
+        /// Whether there was one before that says the same.
+        is_merged: bool,
+    },
+    /// It is not kept, because a rule file says it already.
+    SaidBy {
+        /// The rule file.
+        file: String,
+    },
 }

@@ -11,7 +11,6 @@ mod named;
 mod overview;
 mod pins;
 mod place;
-mod process;
 mod relayed;
 mod take_in;
 

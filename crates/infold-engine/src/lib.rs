@@ -19,6 +19,7 @@ mod memory;
 mod meter;
 mod observe;
 mod open;
+mod process;
 mod record;
 mod requests;
 mod results;
@@ -32,6 +33,7 @@ mod timers;
 mod turn;
 mod withhold;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -113,8 +115,14 @@ pub struct EngineSettings {
     pub turn: TurnSettings,
     /// What is learnt, and what of it is shown.
     pub memory: MemoryRules,
+    /// The user's own models that memories use.
+    pub memory_models: MemoryModels,
     /// The folder of work whose caller names none: the one that infold was started in.
     pub folder: Option<PathBuf>,
+    /// The user's home folder, where the user's own rule files are.
+    pub home: Option<PathBuf>,
+    /// Where programs are: what PATH says.
+    pub programs: Option<OsString>,
 }
 
 /// How forks are made, if a call does not say.
@@ -155,6 +163,7 @@ struct Inner {
     gateway: gateway::GatewayState,
     warmed: AtomicBool,
     learning: Learning,
+    embedding: Embedding,
     tasks: TaskTracker,
 }
 
@@ -183,6 +192,7 @@ impl Engine {
             gateway: gateway::GatewayState::default(),
             warmed: AtomicBool::new(false),
             learning: Learning::default(),
+            embedding: Embedding::default(),
             tasks: TaskTracker::new(),
         };
         Self { inner: Arc::new(inner) }

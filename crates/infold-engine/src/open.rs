@@ -49,7 +49,7 @@ impl Engine {
                 isolation,
                 start: request.start,
                 memories: context.memories.clone(),
-                work_place: Some(context.work_place.clone()),
+                work_place: Some(context.place.work_place.clone()),
                 rate_mark_ms: loaded.rate_mark_ms,
             };
             let proposal = Proposal::telling(asker(parent.as_ref(), &loaded.session), Command::Open(Box::new(open)));

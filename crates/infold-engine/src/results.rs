@@ -37,7 +37,12 @@ impl Engine {
             },
         };
         let propose = |loaded: &Loaded| Ok(self.admit(&loaded.session, thread.as_ref(), &incoming));
-        self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await
+        let recorded = self.change(&change, propose, |_, decision| Ok(self.recorded(&incoming, decision))).await?;
+        // What a branch sees is looked at again when it ends.
+        if matches!(thread, None | Some(Thread::Main)) {
+            self.see_files(who, &request.session, [&incoming]);
+        }
+        Ok(recorded)
     }
 
     async fn incoming(&self, request: &RecordResult) -> Result<ScrubbedResult, Error> {

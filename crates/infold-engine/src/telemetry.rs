@@ -34,6 +34,9 @@ pub(crate) struct EngineMetrics {
     sessions_ended: Counter<u64>,
     memories_made: Counter<u64>,
     memories_given: Counter<u64>,
+    branches_given: Counter<u64>,
+    model_asked: Counter<u64>,
+    model_tokens: Counter<u64>,
     pub(crate) requests: RequestMetrics,
     pub(crate) gateway: GatewayMetrics,
 }
@@ -71,6 +74,12 @@ impl EngineMetrics {
             sessions_ended: counter("infold.sessions.ended", "Sessions ended."),
             memories_made: counter("infold.memories.made", "Memories made from ended branches."),
             memories_given: counter("infold.memories.given", "Memories given to branches that opened."),
+            branches_given: counter("infold.branches.given_memories", "Branches that were given memories."),
+            model_asked: counter(
+                "infold.memories.model_requests",
+                "Requests to the model that writes lessons, by outcome.",
+            ),
+            model_tokens: counter("infold.memories.model_tokens", "Tokens that the model that writes lessons took."),
             requests: RequestMetrics::new(),
             gateway: GatewayMetrics::new(),
         }
@@ -78,6 +87,11 @@ impl EngineMetrics {
 
     pub(crate) fn memories_made(&self, count: u64) {
         self.memories_made.add(count, &[]);
+    }
+
+    pub(crate) fn model_asked(&self, outcome: &'static str, tokens: u64) {
+        self.model_asked.add(1, &[KeyValue::new("outcome", outcome)]);
+        self.model_tokens.add(tokens, &[]);
     }
 
     pub(crate) fn results_offloaded(&self, count: usize) {
@@ -130,6 +144,7 @@ impl EngineMetrics {
                 Event::BranchOpened(opening) => {
                     let given = opening.injected.as_ref().map_or(0, |given| given.memories.len() as u64);
                     self.memories_given.add(given, &[]);
+                    self.branches_given.add(u64::from(given > 0), &[]);
                 }
                 Event::SessionForked { .. } => self.forks.add(1, &[]),
                 Event::RolledBack { .. } => self.rollbacks.add(1, &[]),

@@ -51,7 +51,10 @@ pub(crate) fn settings() -> EngineSettings {
             kept_calls: KeptCalls::Own,
         },
         memory: documented_memory_rules(),
+        memory_models: MemoryModels::none(),
         folder: None,
+        home: None,
+        programs: None,
     }
 }
 

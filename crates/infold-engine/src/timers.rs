@@ -61,6 +61,10 @@ impl Engine {
             self.write_requests(&cancel),
             self.write_gateway(&cancel),
             self.keep_learning(&cancel),
+            self.keep_asking(&cancel),
+            self.keep_embedding(&cancel),
+            self.keep_looking_for_merges(&cancel),
+            self.keep_comparing(&cancel),
             self.look_for_damage(&cancel)
         );
     }

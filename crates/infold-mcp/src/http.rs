@@ -9,11 +9,13 @@
 //! without one is refused here.
 
 mod accept;
+mod answers;
+mod direct;
 mod message;
 mod running;
 mod sessions;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -22,6 +24,7 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{any, get};
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use infold_core::Principal;
@@ -32,7 +35,10 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "conformance")]
 use crate::fixtures::FixtureServer;
 use crate::server::{RelayServer, Server, ShownTools};
+use answers::{json_response, plain, unauthenticated};
+use direct::DirectCalls;
 use message::Envelope;
+pub(crate) use running::HttpCall;
 use running::RunningCalls;
 pub(crate) use sessions::InSession;
 use sessions::SessionService;
@@ -44,27 +50,6 @@ const NO_CONTEXT: HeaderValue = HeaderValue::from_static(
     r#"{"session_id":null,"active_branch_id":null,"branch_depth":0,"total_tokens":0,"folded_tokens":0,"context_usage":0.0}"#,
 );
 
-/// What the HTTP side and a tool's handler share about one call.
-#[derive(Debug, Default)]
-pub(crate) struct HttpCall {
-    /// The value of the response header `X-Context-State`, once the handler has set it.
-    context_state: Mutex<Option<HeaderValue>>,
-    /// Cancelled when the client cancels the call in a separate request.
-    pub(crate) cancelled: CancellationToken,
-}
-
-impl HttpCall {
-    /// Sets the value of the response header. It has no effect once the response has begun.
-    pub(crate) fn show_context(&self, state: HeaderValue) {
-        *self.context_state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
-    }
-
-    fn shown_context(&self) -> Option<HeaderValue> {
-        self.context_state.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-#[derive(Clone)]
 struct Surface {
     server: Server,
     service: Service,
@@ -72,12 +57,11 @@ struct Surface {
 }
 
 /// What serves a request once it has been read.
-#[derive(Clone)]
 enum Service {
     /// Serves infold's own tools, each request by itself.
-    Own(StreamableHttpService<Server, NeverSessionManager>),
+    Own(StreamableHttpService<Server, NeverSessionManager>, DirectCalls<Server>),
     /// The same with the tools of other servers, which may ask their client something: older clients have sessions.
-    Relay(SessionService<RelayServer>),
+    Relay(Box<SessionService<RelayServer>>, DirectCalls<RelayServer>),
     /// Serves the fixtures of the conformance suite too, which ask as well.
     #[cfg(feature = "conformance")]
     Fixtures(SessionService<FixtureServer>),
@@ -85,7 +69,8 @@ enum Service {
 
 /// The routes of the MCP surface, with their full paths; merge it into the program's router.
 ///
-/// When `shutdown` is cancelled, open streams end and calls that wait are cancelled.
+/// When `shutdown` is cancelled, open streams end and calls that wait are cancelled. It has to be called within a tokio
+/// runtime.
 pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
     let servers = server.showing(ShownTools::Servers);
     let others = Router::new().route("/mcp/servers", any(entry));
@@ -95,11 +80,14 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
 }
 
 fn own_service(server: Server, shutdown: CancellationToken) -> Service {
-    let config = config(&server, shutdown);
+    let config = config(&server, shutdown.clone());
     if server.relays() {
-        Service::Relay(SessionService::new(RelayServer(server), &config))
+        let server = RelayServer(server);
+        let sessions = Box::new(SessionService::new(server.clone(), &config));
+        Service::Relay(sessions, DirectCalls::new(server, shutdown))
     } else {
-        Service::Own(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config))
+        let direct = DirectCalls::new(server.clone(), shutdown);
+        Service::Own(StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config), direct)
     }
 }
 
@@ -111,9 +99,9 @@ pub fn conformance_router(server: Server, shutdown: CancellationToken) -> Router
     with_surface(Router::new().route("/mcp/conformance", any(entry)), server, service)
 }
 
-fn with_surface(routes: Router<Surface>, server: Server, service: Service) -> Router {
+fn with_surface(routes: Router<Arc<Surface>>, server: Server, service: Service) -> Router {
     let surface = Surface { server, service, running: RunningCalls::default() };
-    routes.layer(map_response(with_context_state)).with_state(surface)
+    routes.layer(map_response(with_context_state)).with_state(Arc::new(surface))
 }
 
 fn config(server: &Server, shutdown: CancellationToken) -> StreamableHttpServerConfig {
@@ -135,7 +123,7 @@ async fn with_context_state(mut response: Response) -> Response {
     response
 }
 
-async fn entry(State(surface): State<Surface>, request: Request) -> Response {
+async fn entry(State(surface): State<Arc<Surface>>, request: Request) -> Response {
     let Some(principal) = request.extensions().get::<Principal>() else {
         return unauthenticated();
     };
@@ -143,20 +131,34 @@ async fn entry(State(surface): State<Surface>, request: Request) -> Response {
     if request.method() == Method::POST {
         return surface.post(principal, request).await;
     }
+    // Boxed, because everything that waits for a request would otherwise be as large as the library's work.
     match &surface.service {
-        Service::Own(service) => service.handle(request).await.map(Body::new),
-        Service::Relay(service) => service.handle(&principal.owner, request).await,
+        Service::Own(service, _) => Box::pin(service.handle(request)).await.map(Body::new),
+        Service::Relay(service, _) => Box::pin(service.handle(&principal.owner, request)).await,
         #[cfg(feature = "conformance")]
-        Service::Fixtures(service) => service.handle(&principal.owner, request).await,
+        Service::Fixtures(service) => Box::pin(service.handle(&principal.owner, request)).await,
     }
 }
 
-async fn list(State(surface): State<Surface>, request: Request) -> Response {
+async fn list(State(surface): State<Arc<Surface>>, request: Request) -> Response {
     let Some(principal) = request.extensions().get::<Principal>() else {
         return unauthenticated();
     };
     let tools = serde_json::json!({ "tools": surface.server.tools_of(principal).await });
     json_response(StatusCode::OK, tools.to_string())
+}
+
+impl Service {
+    /// Answers a request without the protocol library's tasks, if that makes no difference to the answer. If not, its
+    /// head comes back.
+    async fn answer_directly(&self, parts: Parts, body: &[u8]) -> Result<Response, Box<Parts>> {
+        match self {
+            Self::Own(_, direct) => direct.answer(parts, body).await,
+            Self::Relay(_, direct) => direct.answer(parts, body).await,
+            #[cfg(feature = "conformance")]
+            Self::Fixtures(_) => Err(Box::new(parts)),
+        }
+    }
 }
 
 impl Surface {
@@ -169,30 +171,43 @@ impl Surface {
             Ok(body) => body,
             Err(response) => return response,
         };
-        let envelope = match message::read(&body) {
-            Ok(envelope) => envelope,
-            Err(problem) => return json_response(StatusCode::BAD_REQUEST, problem.body()),
-        };
         accept::widen(&mut parts.headers);
-        let client = client_name(&parts.headers);
-
         let call = Arc::new(HttpCall::default());
-        if let (Some(client), Some(id)) = (&client, envelope.cancels()) {
-            self.running.cancel(&principal.owner, client, &id);
-        }
-        let entered = match (&client, &envelope.id) {
-            (Some(client), Some(id)) => Some(self.running.enter(&principal.owner, client, id, &call)),
-            _ => None,
-        };
         parts.extensions.insert(call.clone());
-        parts.extensions.insert(entered.map(Arc::new));
-
-        let request = http::Request::from_parts(parts, Full::new(body));
-        let mut response = self.forward(&principal, request, &envelope).await;
+        let mut response = match self.service.answer_directly(parts, &body).await {
+            Ok(response) => response,
+            // Boxed for the same reason as in `entry`.
+            Err(parts) => Box::pin(self.hand_to_library(principal, (*parts, body), &call)).await,
+        };
         if let Some(state) = call.shown_context() {
             response.headers_mut().insert(CONTEXT_STATE, state);
         }
         response
+    }
+
+    /// Has the protocol library answer a request.
+    async fn hand_to_library(
+        &self,
+        principal: Principal,
+        (mut parts, body): (Parts, Bytes),
+        call: &Arc<HttpCall>,
+    ) -> Response {
+        let envelope = match message::read(&body) {
+            Ok(envelope) => envelope,
+            Err(problem) => return json_response(StatusCode::BAD_REQUEST, problem.body()),
+        };
+        let client = client_name(&parts.headers);
+        if let (Some(client), Some(id)) = (&client, envelope.cancels()) {
+            self.running.cancel(&principal.owner, client, &id);
+        }
+        let entered = match (&client, &envelope.id) {
+            (Some(client), Some(id)) => Some(self.running.enter(&principal.owner, client, id, call)),
+            _ => None,
+        };
+        parts.extensions.insert(entered.map(Arc::new));
+
+        let request = http::Request::from_parts(parts, Full::new(body));
+        self.forward(&principal, request, &envelope).await
     }
 
     async fn forward(
@@ -203,9 +218,9 @@ impl Surface {
     ) -> Response {
         let opens = envelope.method.as_deref() == Some("initialize");
         let mut response = match &self.service {
-            Service::Own(service) => service.handle(request).await.map(Body::new),
-            Service::Relay(service) if opens => return service.open(owner, request).await,
-            Service::Relay(service) => return service.handle(owner, request).await,
+            Service::Own(service, _) => service.handle(request).await.map(Body::new),
+            Service::Relay(service, _) if opens => return service.open(owner, request).await,
+            Service::Relay(service, _) => return service.handle(owner, request).await,
             #[cfg(feature = "conformance")]
             Service::Fixtures(service) if opens => return service.open(owner, request).await,
             #[cfg(feature = "conformance")]
@@ -234,29 +249,6 @@ impl Surface {
 fn client_name(headers: &HeaderMap) -> Option<String> {
     let name = headers.get(&SESSION_ID)?.to_str().ok()?;
     (1..=running::CLIENT_NAME_CHARS_MAX).contains(&name.len()).then(|| name.to_owned())
-}
-
-fn unauthenticated() -> Response {
-    let body = serde_json::json!({
-        "code": "unauthenticated",
-        "status": 401,
-        "message": "No principal came with this request: reach infold through its own listener",
-    });
-    json_response(StatusCode::UNAUTHORIZED, body.to_string())
-}
-
-fn json_response(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
-}
-
-fn plain(status: StatusCode, text: impl Into<String>) -> Response {
-    let mut response = Response::new(Body::from(text.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod instructions;
 mod metrics;
 mod refused;
 mod relay;
+mod resources;
 mod server;
 mod settings;
 mod stdio;

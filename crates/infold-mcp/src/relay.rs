@@ -205,6 +205,9 @@ impl Gateway {
 
     /// The tools of all servers, once every one was seen or the time for that is over.
     pub(crate) async fn ready(&self) -> Arc<Catalogue> {
+        if *self.learnt.borrow() {
+            return self.catalogue();
+        }
         let mut learnt = self.learnt.subscribe();
         // A server that takes longer is found by a later search.
         let _ = tokio::time::timeout(self.setup.list_wait, learnt.wait_for(|learnt| *learnt)).await;
@@ -249,6 +252,18 @@ impl Gateway {
 
     /// A connection to a server, whose tools are known before anybody uses it.
     async fn link(self: &Arc<Self>, host: &Arc<Host>, project: Option<PathBuf>) -> Result<Arc<ServerLink>, String> {
+        if let Some(link) = host.running_for(project.as_deref()) {
+            return Ok(link);
+        }
+        // Boxed, because everything that waits for a call would otherwise be as large as a server's start.
+        Box::pin(self.link_anew(host, project)).await
+    }
+
+    async fn link_anew(
+        self: &Arc<Self>,
+        host: &Arc<Host>,
+        project: Option<PathBuf>,
+    ) -> Result<Arc<ServerLink>, String> {
         let found = host.link(project.as_deref(), async |link| self.take_tools(host, link).await).await?;
         match found {
             FoundLink::Running(link) => Ok(link),

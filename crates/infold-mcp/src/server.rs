@@ -16,12 +16,15 @@ use std::sync::Arc;
 
 use infold_core::{OwnTool, Principal};
 use infold_engine::Engine;
-use rmcp::model::Tool;
+use rmcp::model::{ReadResourceResponse, ResourcesCapability, ServerCapabilities, Tool};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
 
+use crate::call::folder_in;
 use crate::metrics::McpMetrics;
 use crate::relay::Gateway;
-use crate::settings::Settings;
-use crate::tools;
+use crate::settings::{Settings, ToolFamily};
+use crate::{resources, tools};
 
 /// Serves MCP for one engine. Clones are cheap and share everything but the caller.
 #[derive(Clone)]
@@ -83,8 +86,33 @@ impl Server {
         &self.shared.settings
     }
 
+    /// What this server can do by itself. Clients tell their model of resources once they know that there are some, so
+    /// these are announced only where the tools for memories are listed; they can be read in any case.
+    fn own_capabilities(&self) -> ServerCapabilities {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if self.shared.settings.families.contains(&ToolFamily::Memory) {
+            capabilities.resources = Some(ResourcesCapability::default());
+        }
+        capabilities
+    }
+
+    /// Reads one of infold's own resources.
+    async fn read_ours(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let who = self.principal(context)?;
+        let read = resources::read(&self.shared.engine, &who, uri, folder_in(&context.meta));
+        Ok(Box::pin(read).await?.into())
+    }
+
     /// The tools of infold's own that `tools/list` shows, in an order that never changes.
     fn listed_tools(&self) -> &[Tool] {
         &self.shared.listed
     }
+}
+
+fn no_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("There is no tool {name:?}: tools/list names them"), None)
 }

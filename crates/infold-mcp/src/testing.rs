@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Principal};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
-    TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
+    TimerSettings, TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::{documented_limits, documented_memory_rules};
@@ -72,7 +72,10 @@ fn engine(folder: &std::path::Path) -> Engine {
             kept_calls: KeptCalls::Own,
         },
         memory: documented_memory_rules(),
+        memory_models: MemoryModels::none(),
         folder: None,
+        home: None,
+        programs: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).unwrap();
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

@@ -23,7 +23,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower::{BoxError, Service};
 
-use crate::ProxySettings;
 use crate::tunnel::{Outward, Tunnels};
 
 /// How many idle connections to one host are kept open.
@@ -54,9 +53,8 @@ pub(crate) struct Unreached {
 }
 
 impl UpstreamClient {
-    pub(crate) fn new(settings: &ProxySettings) -> Self {
-        let connect_timeout = Duration::from_millis(settings.connect_timeout_ms);
-        let tunnels = settings.tunnels.clone();
+    pub(crate) fn new(connect_timeout_ms: u64, tunnels: Tunnels) -> Self {
+        let connect_timeout = Duration::from_millis(connect_timeout_ms);
         Self { connect_timeout, tunnels, plain: OnceLock::new(), secure: OnceLock::new() }
     }
 

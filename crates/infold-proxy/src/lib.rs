@@ -16,6 +16,7 @@ mod handling;
 mod headers;
 mod metrics;
 mod opening;
+mod own;
 mod provider;
 mod refusal;
 mod relay;
@@ -35,6 +36,7 @@ use infold_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 pub use handling::known_paths;
+pub use own::{OwnKey, OwnModel, OwnSettings, OwnWay, ask_model, embed_texts};
 pub use provider::Provider;
 pub use settings::{Planning, ProxySettings, RetryStatus, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};
@@ -51,7 +53,7 @@ pub(crate) struct Proxy {
 /// Builds the routes of both providers. Requests under way when `shutdown` is cancelled are finished. The engine
 /// records what they leave behind, so whoever serves has to wait for the engine's tasks.
 pub fn router(engine: Engine, settings: ProxySettings, shutdown: CancellationToken) -> Router {
-    let client = connect::UpstreamClient::new(&settings);
+    let client = connect::UpstreamClient::new(settings.connect_timeout_ms, settings.tunnels.clone());
     let metrics = metrics::ProxyMetrics::new();
     let proxy = Arc::new(Proxy { engine, settings, client, metrics, shutdown });
     let mut router = Router::new();

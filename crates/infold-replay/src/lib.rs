@@ -24,6 +24,7 @@ mod shares;
 mod text;
 mod thread;
 mod words;
+mod works;
 
 #[cfg(test)]
 mod tests;
@@ -40,3 +41,4 @@ pub use replay::{Options, Progress, Replay};
 pub use report::{PolicyOutcome, PolicyReport, PortionReport, RecordedUsage, Report, SessionReport, Skipped};
 pub use shares::{Portion, PromptShare};
 pub use thread::{AnswerStarts, Compactions};
+pub use works::{RecordedWork, WorkCall, WorkEnd};

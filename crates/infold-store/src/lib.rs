@@ -48,11 +48,12 @@ pub use key_file::{KEY_BYTES, KEY_FILE, key_beside};
 pub use list::{SessionQuery, SessionRow};
 pub use load::{EndedBranches, Load, Loaded, Target};
 pub use memory::{
-    AddedMemories, ChangeRow, EvidenceKind, EvidenceRow, Extraction, FieldWords, ForgetSource, Forgotten,
+    AddedMemories, AnswerLearnt, AskClaim, AskEnd, AskOutcome, AskSpending, AskTurn, BelievedMemory, ChangeRow,
+    ClaimAnswer, Clones, EmbeddedMemory, EvidenceKind, EvidenceRow, Extraction, FieldWords, ForgetSource, Forgotten,
     FoundMemories, HeldText, KeptMemory, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryCandidate, MemoryCounts,
-    MemoryDetail, MemoryFilter, MemoryRow, MemorySearch, MemoryUpdate, MemoryVector, NewEvidence, NewLessons,
-    NewMemories, NewShown, OutboxBatch, OutboxEnd, ProjectRow, SearchReach, ShownMemory, ShownRow, SilenceScope,
-    StateFilter, StoredMark, TextLapse, UndoAnswer,
+    MemoryDetail, MemoryFilter, MemoryRow, MemorySearch, MemoryUpdate, MemoryVector, NamedProject, NewAsk, NewEvidence,
+    NewLessons, NewMemories, NewShown, OutboxBatch, OutboxEnd, ProjectKind, ProjectRow, SearchReach, ShownMemory,
+    ShownRow, SilenceScope, StateFilter, StoredMark, TextLapse, UndoAnswer, UnmergedBranch, WaitingAsk,
 };
 pub use proxied::{CountedCall, DecisionRows, Edits, NewDecisions, Proxied, Revision};
 pub use replay::ReplayStep;

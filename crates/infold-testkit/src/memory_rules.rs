@@ -1,11 +1,12 @@
 //! The rules for memories that the documents name.
 
-use infold_core::memory::{InjectionRules, LearnFrom, MemoryRules, ReviewOf, SuspiciousFate};
+use infold_core::memory::{InjectionRules, LearnFrom, MemoryRules, ProjectsBy, ReviewOf, SuspiciousFate};
 
 /// The documents' defaults.
 pub fn documented_memory_rules() -> MemoryRules {
     MemoryRules {
         learn: LearnFrom::All,
+        projects: ProjectsBy::Folder,
         review: ReviewOf::Off,
         suspicious: SuspiciousFate::Hold,
         half_life_days: 365,

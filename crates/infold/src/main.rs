@@ -13,6 +13,7 @@ mod failure;
 mod file_scrubber;
 mod gateway;
 mod help;
+mod memory_models;
 mod output;
 mod parts;
 mod probe;

@@ -1,6 +1,6 @@
 //! Puts the parts together: turns the settings into what each crate takes, and builds what commands need.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use infold_control::{ContextRoom, ControlSettings};
@@ -19,6 +19,7 @@ use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
 use crate::gateway;
+use crate::memory_models;
 use crate::scrub_rules;
 use crate::settings::{
     Allocation, ErrorForm, Family, Isolation, Jwt, ScrubFault, SessionSource, Settings, Surroundings, Synchronous,
@@ -31,9 +32,13 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// Opens the database in the folder, and makes an engine that uses it.
 pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine> {
-    let path = folder.database();
-    let store = Store::open(&path, &store_settings(settings)).map_err(store_error)?;
-    Ok(Engine::new(store, engine_settings(settings)?, Clock::System))
+    engine_at(&folder.database(), settings, Clock::System)
+}
+
+/// Opens the database at a path, and makes an engine that uses it.
+pub fn engine_at(database: &Path, settings: &Settings, clock: Clock) -> anyhow::Result<Engine> {
+    let store = Store::open(database, &store_settings(settings)).map_err(store_error)?;
+    Ok(Engine::new(store, engine_settings(settings)?, clock))
 }
 
 fn store_error(error: StoreError) -> anyhow::Error {
@@ -68,15 +73,19 @@ pub fn store_settings(settings: &Settings) -> StoreSettings {
     }
 }
 
-fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
-    let family = match settings.count.family {
+/// What counts tokens where no model is known.
+pub fn counter(settings: &Settings) -> Counter {
+    Counter::new(match settings.count.family {
         Family::Claude => infold_core::Family::Claude,
         Family::ClaudeNew => infold_core::Family::ClaudeNew,
         Family::Gpt => infold_core::Family::Gpt,
-    };
+    })
+}
+
+fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
     Ok(EngineSettings {
         limits: limits(settings),
-        counter: Counter::new(family),
+        counter: counter(settings),
         scrub: scrub_settings(settings)?,
         shape: shape_rules(settings),
         isolation: match settings.folding.isolation {
@@ -105,7 +114,10 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             },
         },
         memory: settings.memory.rules(),
+        memory_models: memory_models::of(settings)?,
         folder: std::env::current_dir().ok(),
+        home: std::env::home_dir(),
+        programs: std::env::var_os("PATH"),
     })
 }
 

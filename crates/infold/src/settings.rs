@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use entry::{Entry, Origin};
 pub use gateway::{CredentialsPlace, Gateway};
+pub use memory::ModelApi;
 pub use problem::{Problem, Problems};
 pub use server::GatewayServer;
 pub use sources::{Assignment, FILE_MAX_BYTES, FlagValues, Given, LookedAt, Surroundings, gather};

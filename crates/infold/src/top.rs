@@ -9,7 +9,8 @@ use infold_control::ContextRoom;
 use infold_core::Principal;
 use infold_core::record::{RequestRecord, RequestTotals};
 use infold_engine::{
-    ConfiguredServer, Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection, ServerOverview,
+    ConfiguredServer, Engine, Error, ListedSession, MemoryCounts, RequestQuery, RequestRow, RequestSelection,
+    ServerOverview,
 };
 use serde_json::{Value, json};
 
@@ -61,6 +62,8 @@ pub struct TopView {
     pub requests: Vec<RequestRow>,
     /// Other MCP servers.
     pub servers: Vec<ServerOverview>,
+    /// How many memories there are, and what they were used for in the last day.
+    pub memories: MemoryCounts,
     /// The totals of all sessions, also of those that are not shown.
     pub totals: RequestTotals,
     /// The rates of all loaded requests together.
@@ -86,7 +89,8 @@ pub async fn load(source: &TopSource<'_>, now_ms: u64) -> Result<TopView, Error>
     requests.reverse();
     let known = engine.listed_sessions(&who).await?;
     let servers = engine.servers(&who, &source.configured).await?;
-    Ok(TopView { servers, ..TopView::new(known, requests, &source.room, now_ms) })
+    let memories = engine.memory_counts(&who).await?;
+    Ok(TopView { servers, memories, ..TopView::new(known, requests, &source.room, now_ms) })
 }
 
 fn rates<'a>(records: impl Iterator<Item = &'a RequestRecord>, now_ms: u64) -> Rates {
@@ -145,7 +149,8 @@ impl TopView {
         };
         let sessions = known.into_iter().take(SESSIONS_MAX).map(line).collect();
         let rates = rates(requests.iter().map(|row| &row.record), now_ms);
-        Self { now_ms, sessions, requests, servers: Vec::new(), totals, rates }
+        let memories = MemoryCounts::default();
+        Self { now_ms, sessions, requests, servers: Vec::new(), memories, totals, rates }
     }
 
     /// The sessions, requests, servers and totals in the shapes of the JSON API.
@@ -159,6 +164,12 @@ impl TopView {
             "sessions": self.sessions.iter().map(session).collect::<Vec<Value>>(),
             "requests": self.requests.iter().map(infold_control::request_json).collect::<Vec<Value>>(),
             "servers": self.servers.iter().map(infold_control::server_json).collect::<Vec<Value>>(),
+            "memories": {
+                "live": self.memories.live,
+                "waiting": self.memories.waiting,
+                "given_in_a_day": self.memories.given,
+                "used_in_a_day": self.memories.used,
+            },
             "request_totals": infold_control::request_totals_json(&self.totals),
         })
     }

@@ -4,6 +4,7 @@ mod apart;
 mod approving;
 mod check;
 mod counted_once;
+mod directly;
 mod hostile;
 mod import;
 mod login;
@@ -14,6 +15,7 @@ mod processes;
 mod questions;
 mod real;
 mod relaying;
+mod seen_files;
 mod settings;
 mod tending;
 

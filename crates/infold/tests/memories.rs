@@ -1,5 +1,13 @@
 //! What becomes of memories: by what branches do with them, where they are, and when their index is gone.
 
+mod clones;
+mod distilling;
+mod meaning;
+mod merges;
+mod places;
+mod resources;
+mod shown;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -112,6 +120,36 @@ async fn when_a_later_branch_sees_other_code_the_memory_says_so_until_it_is_seen
     assert!(!looks("second", &other).await?.contains("changed since"), "it was as it had been when this one opened");
     assert!(looks("third", &code).await?.contains(" · the code has changed since"));
     assert!(!looks("fourth", &code).await?.contains("changed since"), "it is as it was");
+
+    program.record("in-the-main-thread", read(&other)).await?;
+    let noted = async {
+        while program.database()?.rows("SELECT memory FROM memory_marks WHERE changed = 1")?.is_empty() {
+            tokio::time::sleep(crate::support::POLL).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(crate::support::PATIENCE, noted).await.context("the main thread is looked at too")??;
+    assert!(looks("fifth", &code).await?.contains(" · the code has changed since"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lesson_that_an_agent_wrote_is_judged_by_its_words_whatever_files_its_branch_read() -> Result<()> {
+    let program = Program::start(roomy()).await?;
+    let task = json!({"description": "Change the functions of the harbour files", "prompt": "Read every file first."});
+    let asked = |session: &str| {
+        let mut asked = task.clone();
+        asked["session_id"] = json!(session);
+        asked
+    };
+    let branch = program.done("branch_create", asked("first")).await?["branch_id"].clone();
+    let read = json!({"tool_name": "Read", "arguments": {"file_path": "/p/quay-01.rs"}, "content": "fn quay() {}"});
+    program.record("first", read).await?;
+    let lesson = "The harbour files are generated: change harbour.tmpl and run `just harbour`, never the files.";
+    let lessons = json!([{"title": "The harbour files are generated", "lesson": lesson}]);
+    program.done("branch_return", json!({"branch_id": branch, "message": "Done.", "lessons": lessons})).await?;
+    let given = program.done("branch_create", asked("second")).await?;
+    ensure!(given["injected_context"].as_str().is_some_and(|given| given.contains(lesson)), "{given}");
     Ok(())
 }
 

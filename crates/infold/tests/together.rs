@@ -1,6 +1,6 @@
 //! Several processes on one database at once, under load: two that serve stdio, the daemon, and people
 //! who look with `infold show` and `infold sessions` all the while. Nothing fails, and in the end every
-//! event is there, once, and whoever follows the feed has received it.
+//! event is there, once, whoever follows the feed has received it, and each lesson is a memory, once.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,13 @@ impl Worker {
                 ensure!(status.text_field("description") == description, "{}", status.text);
             }
             let message = format!("done by {worker} in round {round}");
-            let folded = self.call("branch_return", json!({"branch_id": branch, "message": message})).await?;
+            // In the shared session each branch teaches something of its own, and all teach one thing.
+            let lessons = match session.as_str() {
+                "shared" => json!([own_lesson(worker, round), common_lesson()]),
+                _ => json!([]),
+            };
+            let returning = json!({"branch_id": branch, "message": message, "lessons": lessons});
+            let folded = self.call("branch_return", returning).await?;
             ensure!(folded.text_field("message") == message, "{}", folded.text);
         }
         Ok(())
@@ -71,6 +77,52 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// What all branches of the shared session teach.
+const COMMON: &str = "The release notes are written by hand";
+
+fn common_lesson() -> Value {
+    json!({"title": COMMON, "lesson": "Nothing makes the release notes: write them in NOTES.md before the tag is set."})
+}
+
+/// What one branch of the shared session teaches: words that no other lesson has.
+fn own_lesson(worker: usize, round: usize) -> Value {
+    let word = |place: usize| {
+        let mut number = (worker * ROUNDS + round) * 7 + place + 1_000;
+        let mut word = String::new();
+        while number > 0 {
+            word.push_str(["ba", "de", "fi", "go", "lu", "ma", "ne", "ri", "so", "tu"][number % 10]);
+            number /= 10;
+        }
+        word
+    };
+    let words: Vec<String> = (0..7).map(word).collect();
+    json!({"title": words[..3].join(" "), "lesson": words[3..].join(" ")})
+}
+
+/// Waits until everything that ended was learnt from, and checks that each lesson is there once.
+async fn check_lessons(program: &Program) -> Result<()> {
+    let waiting = "SELECT count(*) FROM memory_lessons";
+    let learning = async {
+        while program.database()?.number(waiting)? > 0 {
+            tokio::time::sleep(crate::support::POLL).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(crate::support::PATIENCE, learning).await.context("lessons are left")??;
+    let list = program.api.get("/api/v1/memories?limit=500").await?.with_status(200)?;
+    let memories = list["memories"].as_array().context("a list of memories")?;
+    let mut titles: Vec<&str> = memories.iter().filter_map(|memory| memory["title"].as_str()).collect();
+    titles.sort_unstable();
+    let mut wanted: Vec<String> = (0..WORKERS)
+        .flat_map(|worker| (0..ROUNDS).map(move |round| own_lesson(worker, round)))
+        .filter_map(|lesson| lesson["title"].as_str().map(str::to_owned))
+        .collect();
+    wanted.push(COMMON.to_owned());
+    wanted.sort_unstable();
+    assert_eq!(titles, wanted, "each lesson is there, once");
+    Ok(())
 }
 
 /// Runs a command that looks, again and again until the work is done, and returns how often.
@@ -152,6 +204,7 @@ async fn several_processes_work_on_one_database_and_no_event_is_lost() -> Result
     assert_eq!(database.rows(behind)?, Vec::<String>::new(), "each session is as old as its log");
     assert_eq!(database.rows("PRAGMA integrity_check")?, ["ok"]);
 
+    check_lessons(&program).await?;
     let received: Vec<u64> = followed.iter().filter_map(|record| record["id"].as_u64()).collect();
     assert!(received.is_sorted(), "the feed has an order");
     let stored: BTreeSet<u64> =

@@ -13,7 +13,7 @@ use super::behind::{self, Reach};
 use super::findings::RunFindings;
 use super::run::{self, Listing};
 use super::spoken::{self, WordsPlace};
-use super::{attached, beside, connect, guarded, nudged, recipe, rescue, scripts, threads};
+use super::{attached, beside, connect, guarded, lessons, nudged, recipe, rescue, scripts, threads};
 use crate::IfAbsent;
 use xtask::report::{Report, Totals};
 use xtask::tools::on_path;
@@ -106,6 +106,7 @@ fn through_infold<'a>(agents: &'a Agents, binary: &'a Path, checks: &mut Checks<
         checks.add(&name("folds when it is connected, and is what it was afterwards"), connected);
         checks.add(&name("opens three branches in one message"), threads::at_once(agents, binary, agent));
         checks.add(&name("leaves a branch when the user speaks"), threads::left(agents, binary, agent));
+        checks.add_all(&name("learns in one session for another"), lessons::check(agents, binary, agent));
         let refused = guarded::check(agents, binary, agent);
         let used = |reach| behind::check(agents, binary, agent, (reach, 0));
         checks.add(&name("uses its own server through the gateway"), used(Reach::Direct));

@@ -1,22 +1,28 @@
 //! JSON of memories: what was learnt, what speaks for it, and where it was shown.
 
+mod changed;
+mod found;
+mod of_session;
+mod projects;
+
 use infold_core::Scrubbed;
 use infold_core::memory::{Memory, MemoryId, MemoryScope, MemoryState};
-use infold_engine::{
-    ChangeRow, EvidenceRow, ForgetReport, LapsingText, ListedMemory, MemoryPage, ProjectRow, ShownDetail, ShownRow,
-    WhyShown,
-};
+use infold_engine::{AskStatus, EvidenceRow, ListedMemory, MemoryPage, ShownDetail, ShownRow, WhyShown};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::moment::Moment;
+pub(crate) use changed::{ChangeUndone, ImportDone, MemoriesForgotten, MemoryChanges};
+use found::{SearchReason, SearchedSummary};
+pub(crate) use of_session::SessionMemories;
+pub(crate) use projects::{MemoryProjects, SilenceState};
 
 /// Part of the caller's memories.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct MemoryList {
     /// The memories: those that fit best first, or in the order in which they were made.
-    memories: Vec<MemorySummary>,
+    memories: Vec<SearchedSummary>,
     /// How many are passed over.
     offset: usize,
     /// At most how many are listed.
@@ -31,12 +37,48 @@ pub(crate) struct MemoryList {
     given_in_a_day: u64,
     /// How many branches relied on one in the last day.
     used_in_a_day: u64,
+    /// The model that is asked for lessons, and what it takes; null if none is.
+    distilling: Option<Distilling>,
+}
+
+/// The model that is asked for lessons of branches whose agents wrote none.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Distilling {
+    /// Its name.
+    model: String,
+    /// How many ended branches wait for it.
+    waiting: u64,
+    /// Requests of today (UTC).
+    requests_today: u64,
+    /// Tokens that it took today.
+    tokens_today: u64,
+    /// Tokens that it may take a day.
+    tokens_per_day: u64,
+    /// Why it wrote nothing the last time it was asked today; null if it did.
+    problem: Option<String>,
+}
+
+impl From<&AskStatus> for Distilling {
+    fn from(asking: &AskStatus) -> Self {
+        let AskStatus { model, spending, tokens_per_day } = asking;
+        Self {
+            model: model.clone(),
+            waiting: spending.waiting,
+            requests_today: spending.requests,
+            tokens_today: spending.tokens,
+            tokens_per_day: *tokens_per_day,
+            problem: spending.problem.clone(),
+        }
+    }
 }
 
 impl MemoryList {
     pub(crate) fn new(page: &MemoryPage, offset: usize, limit: usize, next_offset: Option<usize>) -> Self {
+        let reasons = page.reasons.iter().map(|reason| Some(SearchReason::from(reason)));
+        let reasons = reasons.chain(std::iter::repeat_with(|| None));
+        let listed = page.memories.iter().zip(reasons);
         Self {
-            memories: page.memories.iter().take(limit).map(MemorySummary::from).collect(),
+            memories: listed.take(limit).map(|(memory, found)| SearchedSummary::new(memory, found)).collect(),
             offset,
             limit,
             next_offset,
@@ -44,6 +86,7 @@ impl MemoryList {
             waiting: page.counts.waiting,
             given_in_a_day: page.counts.given,
             used_in_a_day: page.counts.used,
+            distilling: page.asking.as_ref().map(Distilling::from),
         }
     }
 }
@@ -63,6 +106,8 @@ pub(crate) struct MemorySummary {
     shown_at: Option<Moment>,
     /// Whether the code that it is about has changed since.
     has_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    is_merged: bool,
 }
 
 impl From<&ListedMemory> for MemorySummary {
@@ -74,6 +119,7 @@ impl From<&ListedMemory> for MemorySummary {
             used: listed.row.used,
             shown_at: listed.row.shown_at_ms.map(Moment),
             has_changed: listed.row.is_changed,
+            is_merged: listed.row.is_merged,
         }
     }
 }
@@ -165,6 +211,9 @@ pub(crate) struct MemoryMade {
     pub(crate) words: MemoryWords,
     /// The number by which this can be undone.
     pub(crate) change: i64,
+    /// A rule file that says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) said_by: Option<String>,
 }
 
 /// A memory with all that is known of it.
@@ -290,171 +339,6 @@ impl From<&WhyShown> for BranchMemories {
             memories: memories.collect(),
         }
     }
-}
-
-/// What was forgotten, or would be.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MemoriesForgotten {
-    /// The memories.
-    memories: Vec<ForgottenMemory>,
-    /// How many others lost what spoke for them.
-    weakened: u64,
-    /// How many archived branches went.
-    archived: u64,
-    /// How many branches' lessons went before they were learnt.
-    pending: u64,
-    /// Live sessions that hold text of it, and until when: what a session has recorded is not changed.
-    held: Vec<HeldSession>,
-}
-
-/// A memory that was forgotten.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ForgottenMemory {
-    /// Its name.
-    memory_id: String,
-    /// The lesson in a line.
-    title: String,
-}
-
-/// A live session that holds text of memories that were forgotten.
-#[derive(Debug, Serialize, JsonSchema)]
-struct HeldSession {
-    /// The session.
-    session_id: String,
-    /// The branch whose opening quotes it; null where the session has the work that it was learnt from.
-    branch_id: Option<String>,
-    /// When the session lapses if nobody uses it before.
-    lapses_at: Moment,
-}
-
-impl From<&ForgetReport> for MemoriesForgotten {
-    fn from(report: &ForgetReport) -> Self {
-        let held = |held: &LapsingText| HeldSession {
-            session_id: held.text.session.to_string(),
-            branch_id: held.text.branch.as_ref().map(ToString::to_string),
-            lapses_at: Moment(held.lapses_at_ms),
-        };
-        let forgotten = &report.forgotten;
-        let memory = |(id, title): &(MemoryId, Scrubbed)| ForgottenMemory {
-            memory_id: id.to_string(),
-            title: title.as_str().to_owned(),
-        };
-        Self {
-            memories: forgotten.memories.iter().map(memory).collect(),
-            weakened: forgotten.weakened,
-            archived: forgotten.archived,
-            pending: forgotten.pending,
-            held: report.held.iter().map(held).collect(),
-        }
-    }
-}
-
-/// How an import went.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ImportDone {
-    /// How many memories the file has.
-    pub(crate) lines: usize,
-    /// How many of them are new.
-    pub(crate) made: u64,
-    /// The number by which all of it can be undone; null if nothing was kept.
-    pub(crate) change: Option<i64>,
-}
-
-/// Changes of memories.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MemoryChanges {
-    /// The changes, the newest first.
-    pub(crate) changes: Vec<MemoryChangeShape>,
-}
-
-/// A change of memories.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "MemoryChange")]
-pub(crate) struct MemoryChangeShape {
-    /// Its number, by which it is undone.
-    change: i64,
-    /// The word for it.
-    what: String,
-    /// How many memories it changed.
-    memories: u64,
-    /// One of them.
-    memory_id: String,
-    /// Whether it was undone.
-    undone: bool,
-    /// When it was made.
-    at: Moment,
-}
-
-impl From<&ChangeRow> for MemoryChangeShape {
-    fn from(row: &ChangeRow) -> Self {
-        Self {
-            change: row.number,
-            what: row.what.clone(),
-            memories: row.count,
-            memory_id: row.memory.clone(),
-            undone: row.is_undone,
-            at: Moment(row.at_ms),
-        }
-    }
-}
-
-/// A change that was undone.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ChangeUndone {
-    /// The change.
-    pub(crate) change: i64,
-    /// The word for it.
-    pub(crate) what: String,
-    /// The memories that are now as they were before it.
-    pub(crate) memories: Vec<String>,
-}
-
-/// Projects that have memories, and what is left alone.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MemoryProjects {
-    /// The projects, in order of keys.
-    pub(crate) projects: Vec<MemoryProject>,
-    /// Sessions and projects that nothing is learnt from and nothing is shown to.
-    pub(crate) silenced: Vec<String>,
-}
-
-/// A project that has memories.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MemoryProject {
-    /// Its key.
-    project: String,
-    /// What people call it.
-    label: Option<String>,
-    /// Other keys that mean it.
-    aliases: Vec<String>,
-    /// How many of its memories are shown.
-    live: u64,
-    /// How many of its memories wait for review.
-    waiting: u64,
-    /// Whether it is left alone.
-    silenced: bool,
-}
-
-impl From<&ProjectRow> for MemoryProject {
-    fn from(row: &ProjectRow) -> Self {
-        Self {
-            project: row.project.as_str().to_owned(),
-            label: row.label.as_ref().map(|label| label.as_str().to_owned()),
-            aliases: row.aliases.iter().map(|alias| alias.as_str().to_owned()).collect(),
-            live: row.live,
-            waiting: row.waiting,
-            silenced: row.is_silenced,
-        }
-    }
-}
-
-/// What is left alone, or no longer.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct SilenceState {
-    /// The session or the project.
-    pub(crate) scope: String,
-    /// Whether it is left alone now.
-    pub(crate) silent: bool,
 }
 
 /// A number with two digits that count, so that two that are shown as different are.

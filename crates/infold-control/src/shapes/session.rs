@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::branch::BranchList;
 use super::context::{ContextHealth, ContextState, Notice, notices};
+use super::memory::SessionMemories;
 use super::request::RequestSums;
 use super::{branch_of, texts};
 use crate::moment::Moment;
@@ -148,6 +149,8 @@ pub(crate) struct SessionDetail<B> {
     context_health: Option<ContextHealth>,
     /// Its branches, in the order they were opened.
     branches: Vec<B>,
+    /// What its branches were given of memories, and what was learnt from them.
+    memories: SessionMemories,
     /// How many branches have ended and were not discarded.
     folded_branches: usize,
     /// How many branches a rollback discarded.
@@ -160,7 +163,7 @@ impl<B> SessionDetail<B> {
     pub(crate) fn new(
         known: &ListedSession,
         view: Option<&SessionView>,
-        room: &ContextRoom,
+        (memories, room): (&infold_engine::SessionMemories, &ContextRoom),
         list: BranchList<B>,
     ) -> Self {
         let session = view.map(|view| &view.session);
@@ -173,6 +176,7 @@ impl<B> SessionDetail<B> {
             context_state: view.map(|view| (&view.state).into()),
             context_health: view.map(|view| (&view.health).into()),
             branches: list.branches,
+            memories: memories.into(),
             folded_branches: list.folded_branches,
             discarded_branches: list.discarded_branches,
             next_offset: list.next_offset,

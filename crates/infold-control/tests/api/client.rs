@@ -11,8 +11,8 @@ use infold_control::{ContextRoom, ControlSettings, router};
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Limits, ModelWindows, Owner, Principal};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
-    TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
+    TimerSettings, TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::{documented_limits, documented_memory_rules};
@@ -115,7 +115,10 @@ fn setup() -> Setup {
                 kept_calls: KeptCalls::Own,
             },
             memory: documented_memory_rules(),
+            memory_models: MemoryModels::none(),
             folder: None,
+            home: None,
+            programs: None,
         },
         control: ControlSettings {
             streams_max: 2,

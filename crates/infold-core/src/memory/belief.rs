@@ -65,6 +65,8 @@ impl Belief {
         let (for_it, against) = match source {
             LessonSource::Hand => (9.0, 1.0),
             LessonSource::Model if succeeded => (4.0, 1.0),
+            // Its writer has read all of the report, which nothing mechanical does, and was not there, as the agent was.
+            LessonSource::Distilled if succeeded => (3.5, 1.0),
             LessonSource::Model | LessonSource::Distilled => (3.0, 1.0),
             LessonSource::Mechanical if succeeded => (3.0, 1.0),
             LessonSource::Mechanical => (3.0, 1.1),

@@ -15,6 +15,7 @@ use super::{FileUse, Lesson, LessonDraft, MemoryKind};
 use crate::atoms::{AtomSort, each_atom};
 use crate::{Branch, EndReason};
 use work::MendedCommand;
+pub(super) use work::failure;
 pub use work::{BranchWork, RunCommand};
 
 const TITLE_CHARS_MAX: usize = 120;
@@ -169,11 +170,11 @@ fn title(branch: &EndedBranch<'_>) -> String {
     head(if description.is_empty() { branch.prompt } else { &description }, TITLE_CHARS_MAX)
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn head(text: &str, chars_max: usize) -> String {
+pub(super) fn head(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= chars_max {
         return text.to_owned();

@@ -90,13 +90,25 @@ impl Injection {
         let left_tokens = budget_tokens.saturating_sub(brief_tokens + 1);
         let room_tokens = share_tokens.min(self.rules.tokens_max).min(left_tokens);
         let most = self.memories.len().min(self.rules.items_max);
-        (1..=most).rev().find_map(|count| {
-            let memories = &self.memories[..count];
+        InjectedContext::fitting(&self.memories[..most], (&self.key, branch.as_str()), room_tokens, counter)
+    }
+}
+
+impl InjectedContext {
+    /// As many of the first of these as fit, quoted with the key for a reader; `None` if not even the first does.
+    pub fn fitting(
+        memories: &[ShownMemory],
+        (key, reader): (&QuoteKey, &str),
+        room_tokens: u64,
+        counter: &Counter,
+    ) -> Option<Self> {
+        (1..=memories.len()).rev().find_map(|count| {
+            let memories = &memories[..count];
             let notes: Vec<Note<'_>> = memories.iter().map(ShownMemory::note).collect();
-            let text = Scrubbed::composed(quote(&notes, &QuoteCode::of(&self.key, branch.as_str(), &notes)));
+            let text = Scrubbed::composed(quote(&notes, &QuoteCode::of(key, reader, &notes)));
             let tokens = counter.count(text.as_str());
             let ids = memories.iter().map(|memory| memory.id.clone()).collect();
-            (tokens <= room_tokens).then_some(InjectedContext { text, tokens, memories: ids })
+            (tokens <= room_tokens).then_some(Self { text, tokens, memories: ids })
         })
     }
 }

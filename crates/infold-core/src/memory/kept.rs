@@ -81,6 +81,9 @@ pub struct WorkPlace {
     /// The git branch, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_branch: Option<Scrubbed>,
+    /// The folder, if it may be looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<Scrubbed>,
 }
 
 /// Where a memory counts.

@@ -23,6 +23,8 @@ const LINE_CHARS_MIN: usize = 12;
 const CHANGED_BELOW: f64 = 0.8;
 /// A whole file with at least this share of them is as it was.
 const SAME_FROM: f64 = 0.95;
+/// A result with fewer lines that tell something is not the content of a file of which as many are marked.
+const WHOLE_LINES_MIN: usize = 3;
 /// Parts of a path that tell two files of a project apart, wherever it is checked out.
 const PATH_PARTS: usize = 3;
 /// Fields of arguments that ask for a part of a file.
@@ -49,12 +51,29 @@ enum SeenLines {
 }
 
 impl SeenFile {
+    /// Whether arguments, as JSON, may name a file. It is cheap, and sure only if they do not.
+    pub fn may_be_named_in(arguments: &str) -> bool {
+        FILE_FIELDS.iter().any(|field| arguments.contains(field))
+    }
+
     /// What a call showed of a file; `None` if it names none.
     pub fn of(operation: &Operation) -> Option<Self> {
-        let arguments: Value = serde_json::from_str(operation.arguments.as_str()).ok()?;
+        let (tool, arguments) = (operation.tool.as_str(), operation.arguments.as_str());
+        let seen = Self::in_result(tool, arguments, operation.result.as_str())?;
+        let lines = match seen.lines {
+            // What is shown of an offloaded result is not all of it.
+            SeenLines::Whole(lines) if operation.blob.is_some() => SeenLines::Part(lines),
+            lines => lines,
+        };
+        Some(Self { lines, ..seen })
+    }
+
+    /// What a call with this whole result showed of a file; `None` if it names none.
+    pub fn in_result(tool: &str, arguments: &str, result: &str) -> Option<Self> {
+        let arguments: Value = serde_json::from_str(arguments).ok()?;
         let text = |field: &&str| arguments.get(*field).and_then(Value::as_str);
         let path = FILE_FIELDS.iter().find_map(text)?.to_owned();
-        let lines = match writing_of(operation.tool.as_str(), &arguments) {
+        let lines = match writing_of(tool, &arguments) {
             Some(writing) if writing.means == Means::Editor => {
                 let old = OLD_FIELDS.iter().find_map(text).unwrap_or_default();
                 let new = writing.texts.iter().filter(|text| text.as_str() != old && **text != path);
@@ -66,11 +85,16 @@ impl SeenFile {
             None => {
                 let is_part =
                     PART_FIELDS.iter().any(|field| arguments.get(*field).is_some_and(|value| !value.is_null()));
-                let lines = hashes(operation.result.as_str()).collect();
-                if is_part || operation.blob.is_some() { SeenLines::Part(lines) } else { SeenLines::Whole(lines) }
+                let lines = hashes(result).collect();
+                if is_part { SeenLines::Part(lines) } else { SeenLines::Whole(lines) }
             }
         };
         Some(Self { path, lines })
+    }
+
+    /// The last part of the file's path.
+    pub fn name(&self) -> String {
+        last_parts(&self.path, 1).to_owned()
     }
 
     /// Whether this is the file of that path, wherever the project is checked out.
@@ -81,6 +105,8 @@ impl SeenFile {
     /// Whether a file with these marked lines has changed; `None` if that cannot be said from what was seen.
     pub fn has_changed(&self, marked: &[u64]) -> Option<bool> {
         match &self.lines {
+            // A word of the tool's in the file's place, such as that nothing has changed since it was read.
+            SeenLines::Whole(seen) if seen.len() < WHOLE_LINES_MIN && marked.len() >= WHOLE_LINES_MIN => None,
             SeenLines::Whole(seen) => {
                 let seen: BTreeSet<&u64> = seen.iter().collect();
                 let share = marked.iter().filter(|line| seen.contains(line)).count() as f64 / marked.len() as f64;

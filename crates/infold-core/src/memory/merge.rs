@@ -1,8 +1,7 @@
 //! Says what becomes of a new lesson beside what is kept already: it may be new, the same again, the opposite, or
-//! something that the agent was given to read.
+//! something that the agent was shown.
 //!
-//! What agents were given (rule files, memories) comes back in their words; kept again, it would grow with every
-//! session. Of two memories that say the same one is enough. Of two that contradict each other the newer counts, unless
+//! Memories that agents were shown come back in their words; kept again, they would grow with every session. Of two memories that say the same one is enough. Of two that contradict each other the newer counts, unless
 //! it is trusted less.
 //!
 //! What must hold: the answer depends on the texts alone and on the order in which the neighbours are given.
@@ -14,11 +13,12 @@ use std::collections::BTreeSet;
 use super::files::last_parts;
 use super::{Lesson, LessonFile, Memory, MemoryKind, Trust};
 pub use texts::Shingles;
+pub(super) use texts::negations_in;
 use texts::{TextWords, jaccard};
 
 /// Neighbours that a lesson is compared with.
 pub const NEIGHBOURS_MAX: usize = 50;
-/// The share of a lesson's shingles that makes it one that was given to the agent.
+/// The share of a lesson's shingles that makes it one that its agent was shown.
 const KNOWN_SHARE: f64 = 0.6;
 /// From here on two texts say the same.
 const SAME_JACCARD: f64 = 0.6;
@@ -114,24 +114,6 @@ pub struct NearMemory {
     pub meaning: Option<f64>,
 }
 
-/// What the branch was given to read.
-#[derive(Debug, Clone, Copy)]
-pub struct GivenTexts<'a> {
-    /// What the rule files of its session say.
-    pub rule_files: &'a Shingles,
-    /// What the memories say that it was shown.
-    pub memories: &'a Shingles,
-}
-
-/// Who had said it before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KnownFrom {
-    /// A rule file.
-    RuleFile,
-    /// A memory that the branch was shown.
-    Memory,
-}
-
 /// What becomes of a lesson. A number is the position of a neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placing {
@@ -143,15 +125,15 @@ pub enum Placing {
     Replaces(usize),
     /// It says otherwise than this neighbour, which is trusted more: a person has to look at it.
     Waits(usize),
-    /// The agent only repeats what it was given.
-    AlreadyKnown(KnownFrom),
+    /// The agent only repeats what it was shown.
+    AlreadyKnown,
 }
 
-/// What becomes of a new lesson beside its neighbours, which are given in the order of their names.
-pub fn place(new: &ComparedLesson, near: &[NearMemory], given: GivenTexts<'_>) -> Placing {
-    let known = [(given.rule_files, KnownFrom::RuleFile), (given.memories, KnownFrom::Memory)];
-    if let Some((_, from)) = known.into_iter().find(|(shingles, _)| shingles.share_of(&new.text) >= KNOWN_SHARE) {
-        return Placing::AlreadyKnown(from);
+/// What becomes of a new lesson beside its neighbours, which are given in the order of their names. `shown` is what the
+/// memories say that its branch was shown.
+pub fn place(new: &ComparedLesson, near: &[NearMemory], shown: &Shingles) -> Placing {
+    if shown.share_of(&new.text) >= KNOWN_SHARE {
+        return Placing::AlreadyKnown;
     }
     let near = &near[..near.len().min(NEIGHBOURS_MAX)];
     if let Some((position, old)) = near.iter().enumerate().find(|(_, old)| contradicts(new, &old.lesson)) {

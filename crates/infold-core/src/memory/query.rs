@@ -23,7 +23,7 @@ const FILES_MAX: usize = 64;
 /// A word that is said more often counts no more than this.
 const TIMES_MAX: u32 = 2;
 /// Branches on which everything ends up: that a memory is of one says nothing about its subject.
-const TRUNKS: [&str; 5] = ["HEAD", "develop", "main", "master", "trunk"];
+pub const TRUNKS: [&str; 5] = ["HEAD", "develop", "main", "master", "trunk"];
 
 /// What memories are wanted for.
 #[derive(Debug, Clone, Copy, Default)]

@@ -86,7 +86,7 @@ pub fn quote(notes: &[Note<'_>], code: &QuoteCode) -> String {
         }
         push_line(&mut text, &in_one_line(note.header));
         push_line(&mut text, &in_one_line(&quoted_text(note.title)));
-        quoted_text(note.lesson).lines().for_each(|line| push_line(&mut text, line));
+        text.push_str(&quoted_lines(note.lesson));
     }
     text.push_str(&format!("</notes {code}>\n{CLOSING}"));
     text
@@ -98,6 +98,13 @@ pub fn quoted_text(text: &str) -> String {
     let visible: String = strip_hostile(&with_line_feeds(text)).chars().filter(|c| !is_unseen(*c)).collect();
     let lines: Vec<&str> = visible.split('\n').filter(|line| !line.trim().is_empty()).collect();
     lines.join("\n").replace('·', "-")
+}
+
+/// A text as it is quoted, each line with its mark.
+pub(super) fn quoted_lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    quoted_text(text).lines().for_each(|line| push_line(&mut lines, line));
+    lines
 }
 
 fn push_line(text: &mut String, line: &str) {

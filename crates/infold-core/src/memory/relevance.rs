@@ -93,7 +93,16 @@ impl<'a> Relevance<'a> {
     /// How likely it is that a memory has to do with the query, from 0 to 1.
     pub fn of(&self, memory: &SearchedMemory) -> f64 {
         let has_files = !(memory.edited_files.is_empty() && memory.other_files.is_empty());
-        let GateWeights { signs: weights, base } = if has_files { &WITH_FILES } else { &WITHOUT_FILES };
+        self.weighed(memory, if has_files { &WITH_FILES } else { &WITHOUT_FILES })
+    }
+
+    /// The same for a memory whose words somebody chose: they may be enough, whatever files its branch happened to use.
+    pub fn of_written(&self, memory: &SearchedMemory) -> f64 {
+        self.of(memory).max(self.weighed(memory, &WITHOUT_FILES))
+    }
+
+    fn weighed(&self, memory: &SearchedMemory, weights: &GateWeights) -> f64 {
+        let GateWeights { signs: weights, base } = weights;
         let RelevanceSigns { named_files, rare_files, title, lesson, files, same_task } = self.signs(memory);
         if named_files + title + lesson + files == 0.0 {
             return 0.0;

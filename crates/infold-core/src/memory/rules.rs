@@ -49,11 +49,23 @@ pub enum SuspiciousFate {
     Quote,
 }
 
+/// Which folders are one project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProjectsBy {
+    /// The worktrees of one repository.
+    Folder,
+    /// Also clones that say that they have the same origin.
+    Remote,
+}
+
 /// What a user has decided about memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryRules {
     /// What lessons are taken from.
     pub learn: LearnFrom,
+    /// Which folders are one project.
+    pub projects: ProjectsBy,
     /// Which lessons wait for a person.
     pub review: ReviewOf,
     /// What happens to lessons that read like instructions.

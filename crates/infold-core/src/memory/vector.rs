@@ -6,8 +6,13 @@
 //!
 //! What must hold: a vector says of which model it is, and two are compared only if that is the same one.
 
+mod file;
+mod pieces;
+
 use std::collections::HashMap;
 use std::sync::LazyLock;
+
+pub use file::{FileModel, NotAModel};
 
 /// The name of the built-in model. It changes with the table.
 const BUILT_IN: &str = "wordllama-0.4.0-64";
@@ -35,6 +40,11 @@ impl TextVector {
             sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += f32::from(*value as i8));
         });
         Self::of_numbers(BUILT_IN, &sum)
+    }
+
+    /// The name of the built-in model.
+    pub fn built_in_name() -> &'static str {
+        BUILT_IN
     }
 
     /// A vector that a model of this name gave; `None` if it has no direction.

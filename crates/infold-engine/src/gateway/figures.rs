@@ -10,7 +10,8 @@ use infold_core::gateway::{LatencyCounts, ServerKey, ServerState};
 use infold_core::{Owner, Principal, Scrubbed};
 use infold_store::{StoredServer, StoredTool, ToolFigures};
 
-use super::{locked, process};
+use super::locked;
+use crate::process;
 use crate::{Engine, Error};
 
 /// How many tools' figures may wait; calls of others are not counted until those are written.

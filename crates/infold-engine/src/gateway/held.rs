@@ -157,6 +157,16 @@ impl Engine {
         if let Some(known) = locked(&state.known).fresh(&key, recorded) {
             return Ok(Some(known));
         }
+        Box::pin(self.read_now(who, session, (key, recorded))).await
+    }
+
+    async fn read_now(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        (key, recorded): (HeldKey, u64),
+    ) -> Result<Option<Arc<Session>>, Error> {
+        let state = &self.inner.gateway;
         let read_at = Instant::now();
         let target = Target::Session(SessionKey { owner: who.owner.clone(), id: session.clone() });
         let ended = EndedBranches::Nothing;

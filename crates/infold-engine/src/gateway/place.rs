@@ -73,7 +73,8 @@ impl Engine {
         match (known, thread) {
             (Some(known), Some(thread)) if !is_open(&known, thread) => {
                 let key = SessionKey { owner: who.owner.clone(), id: session.clone() };
-                Ok(self.find_session(Target::Session(key), ended_branches_for(Some(thread))).await?.map(Arc::new))
+                let found = Box::pin(self.find_session(Target::Session(key), ended_branches_for(Some(thread))));
+                Ok(found.await?.map(Arc::new))
             }
             (known, _) => Ok(known),
         }

@@ -16,7 +16,7 @@ use crate::intake::{Offload, ResultSource, ScrubbedRelay};
 use crate::observe::has_open_sibling;
 use crate::open::{asker, ended_branches_for};
 use crate::turn::Shaping;
-use crate::{Engine, Error, Notice, Observed, Verdict};
+use crate::{Engine, Error, Notice, Observed, SessionRef, Verdict};
 
 /// The rest of a longer text is taken to be like its beginning, because counting all of it takes long.
 const COUNTED_BYTES_MAX: usize = 64 << 10;
@@ -50,7 +50,7 @@ impl Engine {
     /// Takes in the result of another server's tool: takes out what cannot be seen and secrets, offloads it if it is long
     /// or does not fit its branch's budget, and counts it where it belongs. If the store cannot take it, it is shown as
     /// it is, without secrets.
-    #[tracing::instrument(skip_all)]
+    #[tracing::instrument(level = "debug", skip_all)]
     pub async fn take_in_relayed(
         &self,
         who: &Principal,
@@ -64,8 +64,16 @@ impl Engine {
         let relay = WeighedRelay::new(scrubbed, self.counter_for_place(who, &place));
 
         let taken = match &place {
-            FoundPlace::Proxied { session, thread } => self.take_in_proxied(who, session, thread, &relay).await,
-            FoundPlace::Counted(place) => self.take_in_counted(who, place, &relay).await,
+            FoundPlace::Proxied { session, thread } => {
+                Box::pin(self.take_in_proxied(who, session, thread, &relay)).await
+            }
+            FoundPlace::Counted(place) => {
+                if matches!(place.thread, None | Some(Thread::Main)) {
+                    let session = SessionRef::Id(place.session.clone());
+                    self.see_files(who, &session, [&relay.scrubbed.result]);
+                }
+                self.take_in_counted(who, place, &relay).await
+            }
             FoundPlace::Nowhere { reason } => Ok(Taken::uncounted(reason)),
         };
         let taken = taken.unwrap_or_else(|error| {
@@ -178,6 +186,18 @@ impl Engine {
             }
         }
 
+        // Boxed, because every call would otherwise be as large as what only some of them need.
+        Box::pin(self.record_counted(who, place, relay)).await
+    }
+
+    /// Counts a result at once, in a commit of its own.
+    async fn record_counted(
+        &self,
+        who: &Principal,
+        place: &CountedPlace,
+        relay: &WeighedRelay,
+    ) -> Result<Taken, Error> {
+        let (session, thread) = (&place.session, place.thread.as_ref());
         let change = SessionChange::in_session(who, session, ended_branches_for(thread));
         let propose = |loaded: &Loaded| Ok(relay.admit(&loaded.session, thread));
         let answer =

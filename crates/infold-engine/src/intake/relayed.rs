@@ -51,11 +51,11 @@ impl Engine {
         let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| beside.next().unwrap_or_default());
         let parts = self.scrub_parts_or_withhold(opened.texts).await?;
         let structured = match &opened.structured {
-            Some(structured) => Some(self.scrub_value(structured).await?),
+            Some(structured) => Some(Box::pin(self.scrub_value(structured)).await?),
             None => None,
         };
         let content = match &structured {
-            Some(structured) if !opened.is_repeated => self.content_with(&parts, structured).await?,
+            Some(structured) if !opened.is_repeated => Box::pin(self.content_with(&parts, structured)).await?,
             Some(_) | None => joined(&parts),
         };
 
@@ -72,7 +72,7 @@ impl Engine {
             stand_in: None,
         };
         let result = match source.filter(|source| may_go && self.may_need_reference(&result, *source)) {
-            Some(source) => self.with_stand_in(result, source).await?,
+            Some(source) => Box::pin(self.with_stand_in(result, source)).await?,
             None => result,
         };
         Ok(ScrubbedRelay { result, texts: parts, structured })

@@ -50,6 +50,7 @@ impl Engine {
             end: None,
             status: None,
             shown: Vec::new(),
+            instead_of: None,
             marks: Vec::new(),
             at_ms: self.now_ms(),
         };
@@ -74,7 +75,7 @@ impl Engine {
     }
 
     /// Where a call's work is done, which may name no session. One that it names has to be there.
-    async fn place_of(
+    pub(super) async fn place_of(
         &self,
         who: &Principal,
         session: Option<&SessionRef>,

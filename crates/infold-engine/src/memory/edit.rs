@@ -9,7 +9,7 @@ use infold_store::{
     ChangeRow, EvidenceKind, MemoryFilter, MemoryUpdate, NewEvidence, NewMemories, StateFilter, UndoAnswer,
 };
 
-use super::made::{MemoryParts, field_words};
+use super::made::{MemoryParts, field_words, vector_of};
 use super::people::{absent, named_memory};
 use crate::{Engine, Error, random};
 
@@ -36,6 +36,8 @@ pub struct MemoryAdded {
     pub memory: Memory,
     /// The number by which this can be undone.
     pub change: i64,
+    /// A rule file that says the same.
+    pub said_by: Option<String>,
 }
 
 /// What a person changes of a memory. What is `None` stays.
@@ -68,6 +70,7 @@ impl Engine {
             Some(project) => MemoryScope::Project(self.project_by_name(who, project).await?),
             None => MemoryScope::Everywhere,
         };
+        let said_by = self.rule_file_in(who, request.project.as_deref(), &lesson).await;
         let replaces = request.replaces.as_deref().map(named_memory).transpose()?;
         let kept = self.new_memory(MemoryParts {
             id: MemoryId::mint(random()?),
@@ -90,7 +93,7 @@ impl Engine {
             at_ms: self.now_ms(),
         };
         let added = self.inner.store.add_memories(new).await?;
-        Ok(MemoryAdded { memory, change: added.change })
+        Ok(MemoryAdded { memory, change: added.change, said_by })
     }
 
     /// Changes the words, the kind or the place of a memory. A person vouches for what it says then.
@@ -119,7 +122,7 @@ impl Engine {
             memory.scope = scope.unwrap_or(memory.scope);
             memory.trust = Trust::Person;
             memory.suspicion = f64::from(suspicion(memory.lesson.text().as_str()).score);
-            let words = Some((field_words(&memory), None));
+            let words = Some((field_words(&memory), vector_of(&memory)));
             (Some(MemoryUpdate { memory: memory.clone(), words, moved: None }), memory)
         };
         let edited = self.inner.store.change_memory(who.owner.clone(), id, "edited", self.now_ms(), decide).await?;

@@ -3,7 +3,6 @@
 //! Nothing here can keep a branch from opening. If memories cannot be found, or not in time, it opens without them, and
 //! says so once.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use infold_core::memory::{Injection, MemoryState, OpeningMemories, QueryTexts, Q
 use infold_core::{Principal, Scrubbed};
 use infold_store::{NewShown, SearchReach};
 
+use super::place::MetFolder;
 use super::search::FoundMemory;
 use crate::{Engine, Error, MemoryWish, OpenBranch, Opened, SessionRef};
 
@@ -20,11 +20,41 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// What a branch that opens is given, and where it works.
 pub(crate) struct OpeningContext {
     pub memories: OpeningMemories,
-    pub work_place: WorkPlace,
-    folder: PathBuf,
+    pub place: MetFolder,
     pub shown: NewShown,
     /// A sentence for the caller, if memories are not there.
     note: Option<String>,
+}
+
+/// What becomes of a memory that was found for a branch that opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveFate {
+    /// It is given, if the branch has room for it.
+    Given,
+    /// It waits, was replaced, or was rejected.
+    NotLive,
+    /// It is not sure enough.
+    Unsure,
+    /// As many as may be given are before it.
+    BehindOthers,
+    /// It has too little to do with the task.
+    Unrelated,
+    /// Nothing is given in this project, or at all.
+    Silenced,
+}
+
+impl GiveFate {
+    /// The word for it, in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::NotLive => "not_live",
+            Self::Unsure => "unsure",
+            Self::BehindOthers => "behind_others",
+            Self::Unrelated => "unrelated",
+            Self::Silenced => "silenced",
+        }
+    }
 }
 
 impl Engine {
@@ -36,10 +66,11 @@ impl Engine {
         texts: [&Scrubbed; 2],
     ) -> OpeningContext {
         let folder = self.folder_of(who, &request.session, request.folder.as_deref()).await;
-        let work_place = self.place_in(who, folder.clone()).await;
+        let place = self.meet_folder(who, folder).await;
+        let work_place = &place.work_place;
         let is_wanted = self.inner.settings.memory.injection.is_on && request.memories == MemoryWish::Fitting;
         let (found, note) = match is_wanted {
-            true => self.found_in_time(who, &request.session, &work_place, texts).await,
+            true => self.found_in_time(who, &request.session, work_place, texts).await,
             false => (Vec::new(), None),
         };
         let shown = NewShown {
@@ -47,13 +78,13 @@ impl Engine {
             git_branch: work_place.git_branch.clone(),
             memories: found.iter().zip(1..).map(|(found, rank)| found.as_shown(rank)).collect(),
         };
-        OpeningContext { memories: self.fitting(&found), work_place, folder, shown, note }
+        OpeningContext { memories: self.fitting(&found), place, shown, note }
     }
 
     /// Says what was found out on the way to an opening that is done, and notes where it was.
     pub(crate) async fn note_opened(&self, who: &Principal, context: OpeningContext, opened: &mut Opened) {
         opened.notes.extend(context.note);
-        self.name_project(who, &context.work_place.project, &context.folder).await;
+        self.name_project(who, &context.place).await;
     }
 
     async fn found_in_time(
@@ -66,7 +97,7 @@ impl Engine {
         let problem = match tokio::time::timeout(WAIT_MAX, self.found_for(who, session, place, texts)).await {
             Ok(Ok(found)) => {
                 self.inner.learning.problem_said.store(false, Ordering::Relaxed);
-                return (found, None);
+                return (found, self.inner.embedding.take_note());
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => format!("the search took longer than {} ms", WAIT_MAX.as_millis()),
@@ -96,13 +127,31 @@ impl Engine {
             prompt: prompt.as_str(),
             git_branch: place.git_branch_name(),
         };
+        let found = self.find_memories(&who.owner, place, texts, SearchReach::Shown).await?;
+        let fates = self.fates(&found);
+        Ok(found.into_iter().zip(fates).filter(|(_, fate)| *fate == GiveFate::Given).map(|(found, _)| found).collect())
+    }
+
+    /// What becomes of memories that were found for a branch that opens, in their order.
+    pub(super) fn fates(&self, found: &[FoundMemory]) -> Vec<GiveFate> {
         let rules = &self.inner.settings.memory.injection;
-        let mut found = self.find_memories(&who.owner, place, texts, SearchReach::Shown).await?;
-        found.retain(|found| found.memory.state == MemoryState::Live && found.confidence >= rules.confidence_min);
-        // Only the best are asked whether they have to do with the task: among many, some seem to by chance.
-        found.truncate(rules.items_max);
-        found.retain(|found| found.relevance >= rules.relevance_min);
-        Ok(found)
+        let mut places = 0;
+        let fate = |found: &FoundMemory| {
+            if found.memory.state != MemoryState::Live {
+                return GiveFate::NotLive;
+            }
+            if found.confidence < rules.confidence_min {
+                return GiveFate::Unsure;
+            }
+            // Only the best are asked whether they have to do with the task: among many, some seem to by chance.
+            places += 1;
+            match found.relevance >= rules.relevance_min {
+                _ if places > rules.items_max => GiveFate::BehindOthers,
+                true => GiveFate::Given,
+                false => GiveFate::Unrelated,
+            }
+        };
+        found.iter().map(fate).collect()
     }
 
     fn fitting(&self, found: &[FoundMemory]) -> OpeningMemories {
@@ -121,15 +170,20 @@ impl Engine {
 impl FoundMemory {
     /// Why it was given, for people who ask later.
     fn as_shown(&self, rank: u32) -> infold_store::ShownMemory {
+        infold_store::ShownMemory { id: self.memory.id.clone(), rank, parts: self.parts() }
+    }
+
+    /// What its place comes from, with the words for it.
+    pub(super) fn parts(&self) -> serde_json::Value {
         let signs = self.signs.parts().into_iter().filter(|(_, sign)| *sign != 0.0);
         let signs: serde_json::Map<_, _> = signs.map(|(word, sign)| (word.to_owned(), rounded(sign).into())).collect();
-        let parts = serde_json::json!({
+        serde_json::json!({
             "score": rounded(self.score),
             "relevance": rounded(self.relevance),
             "confidence": rounded(self.confidence),
+            "left of the sum": rounded(self.factor),
             "signs": signs,
-        });
-        infold_store::ShownMemory { id: self.memory.id.clone(), rank, parts }
+        })
     }
 }
 

@@ -1,9 +1,8 @@
 //! Keeping a lesson: what it becomes among the memories that are there.
 
 use infold_core::memory::{
-    Belief, BeliefMove, ComparedLesson, GivenTexts, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope,
-    MemoryState, NEIGHBOURS_MAX, NearMemory, Placing, QueryTexts, Shingles, TextVector, Trust, WorkPlace, place,
-    suspicion, united,
+    Belief, BeliefMove, ComparedLesson, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope, MemoryState,
+    NEIGHBOURS_MAX, NearMemory, Placing, QueryTexts, Shingles, TextVector, Trust, WorkPlace, place, suspicion, united,
 };
 use infold_core::{BranchId, Owner, Principal, Refusal, Scrubbed, SessionId, Status};
 use infold_store::{EvidenceKind, KeptMemory, LearnWrite, NewEvidence, NewMemories, SearchReach, StoredMark};
@@ -37,6 +36,8 @@ pub(crate) struct NewLesson {
     pub status: Option<Status>,
     /// Memories that its writer had been shown.
     pub shown: Vec<MemoryId>,
+    /// A memory of the same end whose place it takes.
+    pub instead_of: Option<MemoryId>,
     /// Lines of its files, as its branch saw them.
     pub marks: Vec<StoredMark>,
     pub at_ms: u64,
@@ -50,19 +51,32 @@ impl Engine {
         new: &NewLesson,
         before: &[Memory],
     ) -> Result<Vec<LearnWrite>, Error> {
+        if let Some(file) = self.rule_file_with(owner, &new.work_place, &new.lesson).await {
+            tracing::debug!(file, "a lesson is not kept, because a rule file says it already");
+            return Ok(Vec::new());
+        }
         let (placing, near) = self.place(owner, new, before).await?;
         let made = |memory: Memory| LearnWrite::Keep {
             kept: Box::new(kept(memory, new.ordinal(), new.marks.clone())),
             evidence: new.evidence(EvidenceKind::Made),
         };
         Ok(match placing {
-            Placing::AlreadyKnown(_) => Vec::new(),
-            Placing::New => vec![made(self.memory_of(owner, new, MemoryFate::Usual)?)],
+            Placing::AlreadyKnown => Vec::new(),
+            Placing::New => {
+                let fate = new.instead_of.clone().map_or(MemoryFate::Usual, MemoryFate::Replaces);
+                vec![made(self.memory_of(owner, new, fate)?)]
+            }
             Placing::Waits(_) => vec![made(self.memory_of(owner, new, MemoryFate::Waits)?)],
             Placing::Replaces(at) => {
-                vec![made(self.memory_of(owner, new, MemoryFate::Replaces(near[at].id.clone()))?)]
+                let memory = self.memory_of(owner, new, MemoryFate::Replaces(near[at].id.clone()))?;
+                let gone = (memory.state == MemoryState::Live).then(|| new.turned_out(owner, &memory.id)).flatten();
+                [made(memory)].into_iter().chain(gone).collect()
             }
-            Placing::Same(at) => self.learnt_again(owner, new, &near[at]),
+            Placing::Same(at) => {
+                let again = self.learnt_again(owner, new, &near[at]);
+                let gone = (!again.is_empty()).then(|| new.turned_out(owner, &near[at].id)).flatten();
+                again.into_iter().chain(gone).collect()
+            }
         })
     }
 
@@ -84,7 +98,8 @@ impl Engine {
         writes
     }
 
-    /// Keeps a lesson at once, outside of any end of a branch. It takes the place of `replaces`, if that is named.
+    /// Keeps a lesson at once, outside of any end of a branch, unless a rule file says it already. It takes the place of
+    /// `replaces`, if that is named.
     pub(crate) async fn keep_at_once(
         &self,
         who: &Principal,
@@ -92,6 +107,11 @@ impl Engine {
         replaces: Option<MemoryId>,
     ) -> Result<MemoryRecorded, Error> {
         let owner = &who.owner;
+        if replaces.is_none()
+            && let Some(file) = self.rule_file_with(owner, &new.work_place, &new.lesson).await
+        {
+            return Ok(MemoryRecorded::SaidBy { file });
+        }
         let (placing, near) = self.place(owner, &new, &[]).await?;
         let fate = match (replaces, placing) {
             (Some(id), _) => {
@@ -102,14 +122,14 @@ impl Engine {
             (None, Placing::Same(at)) => {
                 let same = &near[at];
                 self.move_belief(who, &same.id, BeliefMove::LearntAgain).await?;
-                return Ok(MemoryRecorded { id: same.id.clone(), state: same.state.as_str(), is_merged: true });
+                return Ok(MemoryRecorded::Kept { id: same.id.clone(), state: same.state.as_str(), is_merged: true });
             }
             (None, Placing::Replaces(at)) => MemoryFate::Replaces(near[at].id.clone()),
             (None, Placing::Waits(_)) => MemoryFate::Waits,
-            (None, Placing::New | Placing::AlreadyKnown(_)) => MemoryFate::Usual,
+            (None, Placing::New | Placing::AlreadyKnown) => MemoryFate::Usual,
         };
         let memory = self.memory_of(owner, &new, fate)?;
-        let answer = MemoryRecorded { id: memory.id.clone(), state: memory.state.as_str(), is_merged: false };
+        let answer = MemoryRecorded::Kept { id: memory.id.clone(), state: memory.state.as_str(), is_merged: false };
         let added = NewMemories {
             owner: owner.clone(),
             what: "recorded",
@@ -125,15 +145,16 @@ impl Engine {
     async fn place(&self, owner: &Owner, new: &NewLesson, before: &[Memory]) -> Result<(Placing, Vec<Memory>), Error> {
         let mut near = self.near(owner, new).await?;
         near.extend_from_slice(before);
-        near.retain(|memory| !matches!(memory.state, MemoryState::Replaced(_)));
+        near.retain(|memory| {
+            !matches!(memory.state, MemoryState::Replaced(_)) && new.instead_of.as_ref() != Some(&memory.id)
+        });
         near.sort_by(|one, other| one.id.cmp(&other.id));
-        let mut memories = Shingles::default();
+        let mut shown = Shingles::default();
         for id in &new.shown {
-            if let Some(shown) = self.inner.store.memory(owner.clone(), id.clone()).await? {
-                memories.add(shown.row.memory.lesson.text().as_str());
+            if let Some(memory) = self.inner.store.memory(owner.clone(), id.clone()).await? {
+                shown.add(memory.row.memory.lesson.text().as_str());
             }
         }
-        let given = GivenTexts { rule_files: &Shingles::default(), memories: &memories };
         let vector = TextVector::built_in(new.lesson.text().as_str());
         let compared = near.iter().map(|memory| {
             let other = TextVector::built_in(memory.lesson.text().as_str());
@@ -141,7 +162,7 @@ impl Engine {
             NearMemory { lesson: ComparedLesson::of_memory(memory), meaning }
         });
         let compared: Vec<NearMemory> = compared.collect();
-        let placing = place(&ComparedLesson::of(&new.lesson, new.trust), &compared, given);
+        let placing = place(&ComparedLesson::of(&new.lesson, new.trust), &compared, &shown);
         Ok((placing, near))
     }
 
@@ -152,8 +173,18 @@ impl Engine {
             prompt: new.lesson.lesson.as_str(),
             git_branch: new.work_place.git_branch_name(),
         };
-        let found = self.find_memories(owner, &new.work_place, texts, SearchReach::All).await?;
+        // Lessons are compared by the built-in model, whatever model finds memories.
+        let vector = TextVector::built_in(new.lesson.text().as_str());
+        let found =
+            self.find_with(owner, vec![new.work_place.project.clone()], texts, SearchReach::All, vector).await?;
         Ok(found.into_iter().take(NEIGHBOURS_MAX).map(|found| found.memory).collect())
+    }
+
+    /// The name of the memory of an end's lesson.
+    pub(super) fn end_memory_id(&self, branch: &BranchId, generation: u32, ordinal: u32) -> MemoryId {
+        let name = format!("{branch} {generation} {ordinal}");
+        let hash = blake3::keyed_hash(self.inner.store.secret(), name.as_bytes());
+        MemoryId::mint(std::array::from_fn(|at| hash.as_bytes()[at]))
     }
 
     /// A new memory of this lesson.
@@ -164,11 +195,7 @@ impl Engine {
         }
         let id = match &new.end {
             // The same end gives the same name, so that learning from it again makes no second one.
-            Some((branch, generation, ordinal)) => {
-                let name = format!("{branch} {generation} {ordinal}");
-                let hash = blake3::keyed_hash(self.inner.store.secret(), name.as_bytes());
-                MemoryId::mint(std::array::from_fn(|at| hash.as_bytes()[at]))
-            }
+            Some((branch, generation, ordinal)) => self.end_memory_id(branch, *generation, *ordinal),
             None => MemoryId::mint(random()?),
         };
         Ok(Memory {
@@ -203,6 +230,12 @@ impl Engine {
 }
 
 impl NewLesson {
+    /// Puts another memory in the place of the one whose place this lesson was to take.
+    fn turned_out(&self, owner: &Owner, by: &MemoryId) -> Option<LearnWrite> {
+        let memory = self.instead_of.clone()?;
+        Some(LearnWrite::Turn { owner: owner.clone(), memory, state: MemoryState::Replaced(by.clone()) })
+    }
+
     fn ordinal(&self) -> Option<u32> {
         self.end.as_ref().map(|(_, _, ordinal)| *ordinal)
     }

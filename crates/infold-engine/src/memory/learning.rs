@@ -5,13 +5,13 @@
 
 use infold_core::memory::{
     BeliefMove, BranchWork, CallReach, EndedBranch, FileUse, LearnFrom, Lesson, LessonFile, LessonSource, Memory,
-    MemoryId, MemoryState, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, mark_lines, marked_lines,
+    MemoryId, MemoryState, NoLesson, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, marked_lines,
     reach_of,
 };
-use infold_core::{Branch, BranchId, Event, Operation, Owner, Scrubbed, Status, strip_hostile};
+use infold_core::{Branch, BranchId, Event, Operation, Owner, Scrubbed, SessionId, Status, strip_hostile};
 use infold_store::{
-    EvidenceKind, Extraction, LearnAnswer, LearnStep, LearnWrite, MarkNote, MemoryFilter, NewEvidence, OutboxEnd,
-    StateFilter, StoreError, StoredMark,
+    EvidenceKind, Extraction, LearnAnswer, LearnStep, LearnWrite, MemoryFilter, NewAsk, NewEvidence, OutboxEnd,
+    StateFilter, StoreError, StoredMark, Trajectory,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +51,13 @@ impl Engine {
         }
     }
 
+    /// Learns from the last branches that have ended, before the process that they ran in is over.
+    pub async fn finish_learning(&self) {
+        if let Err(error) = self.learn_from(ENDS_AT_ONCE).await {
+            tracing::error!(%error, "the last branches are learnt from at the next start");
+        }
+    }
+
     /// Learns from branches that have ended since the last time, a few at most, so that what comes next knows of them.
     pub(crate) async fn learn(&self) -> Result<(), Error> {
         self.learn_from(ENDS_WAITED_FOR).await.map(drop)
@@ -77,6 +84,7 @@ impl Engine {
                     }
                 },
             };
+            let lists_some = writes.iter().any(|write| matches!(write, LearnWrite::Ask(_)));
             let step = LearnStep {
                 from: batch.from,
                 to: batch.to,
@@ -86,6 +94,9 @@ impl Engine {
             };
             if let LearnAnswer::Learnt { made, .. } = self.inner.store.learn(step).await? {
                 self.inner.metrics.memories_made(made);
+                if lists_some {
+                    self.inner.learning.listed.notify_one();
+                }
             }
         }
         Ok(ends_max)
@@ -96,7 +107,7 @@ impl Engine {
         let owner = &end.session.owner;
         let generation = match &end.happened {
             Event::BranchEnded { generation, .. } | Event::ResultAmended { generation, .. } => *generation,
-            Event::RolledBack { discarded, .. } => return self.unlearnt(owner, discarded).await,
+            Event::RolledBack { reopened, discarded, .. } => return self.unlearnt(owner, reopened, discarded).await,
             _ => return Ok(Vec::new()),
         };
         let Some(branch) = &end.branch else { return Ok(Vec::new()) };
@@ -105,14 +116,44 @@ impl Engine {
         }
         let operations = self.operations_of(owner, branch, generation).await?;
         let seen: Vec<SeenFile> = operations.iter().filter_map(SeenFile::of).collect();
-        self.note_seen(end, branch, &seen).await?;
+        self.note_seen(owner, work_place_of(end, branch).project, &seen, end.at_ms).await?;
         let mut writes = moved_by(end, branch, generation);
         for mut lesson in self.lessons_from(end, branch, generation, &operations).await? {
             lesson.marks = marks_of(&lesson.lesson, &seen, end.at_ms);
             let before: Vec<Memory> = writes.iter().filter_map(kept_in).cloned().collect();
             writes.extend(self.placed(owner, &lesson, &before).await?);
         }
+        writes.extend(self.asked_later(end, branch, generation, &operations));
         Ok(writes)
+    }
+
+    /// Puts an end on the list of those that a model is asked about, if its agent wrote no lesson and the user has named a
+    /// model. One whose agent has written some meanwhile is taken off it.
+    fn asked_later(
+        &self,
+        end: &OutboxEnd,
+        branch: &Branch,
+        generation: u32,
+        operations: &[Operation],
+    ) -> Option<LearnWrite> {
+        self.distiller()?;
+        let owner = end.session.owner.clone();
+        let has_lessons = end.said.as_ref().is_some_and(|said| !said.lessons.is_empty());
+        let is_unwanted = end.said.as_ref().is_some_and(|said| said.extraction == Extraction::Unwanted);
+        let has_work = EndedBranch::of(branch).is_some_and(|ended| match distil(&ended, &BranchWork::of(operations)) {
+            Ok(_) | Err(NoLesson::TooLittleSaid | NoLesson::NothingNamed) => true,
+            Err(NoLesson::SuchAnEnd | NoLesson::TooLittleWork) => false,
+        });
+        if has_lessons || is_unwanted || !has_work {
+            return Some(LearnWrite::LeaveUnasked { owner, branch: branch.id.clone() });
+        }
+        Some(LearnWrite::Ask(NewAsk {
+            owner,
+            session: end.session.id.clone(),
+            branch: (branch.id.clone(), generation),
+            event: end.event,
+            at_ms: end.at_ms,
+        }))
     }
 
     /// The lessons of an end: those that the branch's agent wrote, else what can be taken together.
@@ -136,51 +177,20 @@ impl Engine {
         } else {
             (Vec::new(), LessonSource::Mechanical)
         };
-        let outside = self.outside_of(operations).await?;
-        let lesson = |(lesson, ordinal): (Lesson, u32)| NewLesson {
-            lesson,
-            source,
-            trust: if outside.is_some() { Trust::Outside } else { Trust::Own },
-            label: outside.clone(),
+        let taught_by = TaughtBy {
+            branch,
+            generation,
+            session: end.session.id.clone(),
             work_place: work_place_of(end, branch),
-            session: Some(end.session.id.clone()),
-            end: Some((branch.id.clone(), generation, ordinal)),
-            status: Some(branch.status),
             shown: end.shown.clone(),
-            marks: Vec::new(),
+            outside: self.outside_of(operations).await?,
             at_ms: end.at_ms,
         };
-        Ok(lessons.into_iter().zip(0..).map(lesson).collect())
-    }
-
-    /// Notes what a branch saw of files that memories are about.
-    async fn note_seen(&self, end: &OutboxEnd, branch: &Branch, seen: &[SeenFile]) -> Result<(), Error> {
-        if seen.is_empty() {
-            return Ok(());
-        }
-        let owner = &end.session.owner;
-        let project = work_place_of(end, branch).project;
-        let marks = self.inner.store.memory_marks(owner.clone(), Some(project)).await?;
-        let judged = |(memory, mark): (MemoryId, StoredMark)| {
-            let lines = mark_lines(&mark.lines);
-            let of_file = seen.iter().filter(|file| file.is_file(mark.file.as_str()));
-            let is_changed = of_file.filter_map(|file| file.has_changed(&lines)).next_back()?;
-            (is_changed != mark.is_changed).then_some(MarkNote {
-                memory,
-                file: mark.file,
-                is_changed,
-                at_ms: end.at_ms,
-            })
-        };
-        let notes: Vec<MarkNote> = marks.into_iter().filter_map(judged).collect();
-        if !notes.is_empty() {
-            self.inner.store.note_memory_marks(owner.clone(), notes).await?;
-        }
-        Ok(())
+        Ok(lessons.into_iter().zip(0..).map(|(lesson, ordinal)| taught_by.lesson(lesson, source, ordinal)).collect())
     }
 
     /// Where the first text from outside came from that these calls brought, as a label; `None` if none did.
-    async fn outside_of(&self, operations: &[Operation]) -> Result<Option<Scrubbed>, Error> {
+    pub(super) async fn outside_of(&self, operations: &[Operation]) -> Result<Option<Scrubbed>, Error> {
         let label = |call: &Operation| match reach_of(call.tool.as_str(), call.arguments.as_str()) {
             CallReach::Inside => None,
             CallReach::Outside { host: Some(host) } => Some(format!("host:{host}")),
@@ -193,12 +203,7 @@ impl Engine {
     /// What a branch did, call by call.
     async fn operations_of(&self, owner: &Owner, branch: &Branch, generation: u32) -> Result<Vec<Operation>, Error> {
         let found = self.inner.store.trajectory(owner.clone(), branch.id.clone(), Some(generation)).await?;
-        let steps = found.map(|ended| ended.steps).unwrap_or_default();
-        let operations = steps.into_iter().filter_map(|step| match step.event {
-            Event::OperationSeen { operation, .. } => Some(*operation),
-            _ => None,
-        });
-        Ok(operations.collect())
+        Ok(found.as_ref().map(operations_in).unwrap_or_default())
     }
 
     /// The lesson that can be taken together from an ended branch, if there is one.
@@ -215,15 +220,22 @@ impl Engine {
     }
 
     /// Files that a lesson is about, as many as are kept.
-    async fn scrubbed_files(&self, files: Vec<(String, FileUse)>) -> Result<Vec<LessonFile>, Error> {
+    pub(super) async fn scrubbed_files(&self, files: Vec<(String, FileUse)>) -> Result<Vec<LessonFile>, Error> {
         let (paths, uses): (Vec<String>, Vec<FileUse>) = files.into_iter().take(Lesson::FILES_MAX).unzip();
         let paths = self.scrub_or_withhold(paths).await?;
         Ok(paths.into_iter().zip(uses).map(|(path, used)| LessonFile { path, used }).collect())
     }
 
-    /// After a rollback, what only discarded branches have taught waits for a person.
-    async fn unlearnt(&self, owner: &Owner, discarded: &[BranchId]) -> Result<Vec<LearnWrite>, Error> {
-        let mut writes = Vec::new();
+    /// After a rollback, what only discarded branches have taught waits for a person, and no model is asked about ends that
+    /// do not count any more.
+    async fn unlearnt(
+        &self,
+        owner: &Owner,
+        reopened: &[BranchId],
+        discarded: &[BranchId],
+    ) -> Result<Vec<LearnWrite>, Error> {
+        let unasked = |branch: &BranchId| LearnWrite::LeaveUnasked { owner: owner.clone(), branch: branch.clone() };
+        let mut writes: Vec<LearnWrite> = reopened.iter().chain(discarded).map(unasked).collect();
         for branch in discarded {
             let query = MemoryFilter {
                 owner: owner.clone(),
@@ -246,8 +258,50 @@ impl Engine {
     }
 }
 
+/// A branch that has taught something.
+pub(super) struct TaughtBy<'a> {
+    pub(super) branch: &'a Branch,
+    pub(super) generation: u32,
+    pub(super) session: SessionId,
+    pub(super) work_place: WorkPlace,
+    /// Memories that its opening was given.
+    pub(super) shown: Vec<MemoryId>,
+    /// Where the first text from outside came from that it saw, if it saw any.
+    pub(super) outside: Option<Scrubbed>,
+    pub(super) at_ms: u64,
+}
+
+impl TaughtBy<'_> {
+    /// A lesson of the branch's end.
+    pub(super) fn lesson(&self, lesson: Lesson, source: LessonSource, ordinal: u32) -> NewLesson {
+        NewLesson {
+            lesson,
+            source,
+            trust: if self.outside.is_some() { Trust::Outside } else { Trust::Own },
+            label: self.outside.clone(),
+            work_place: self.work_place.clone(),
+            session: Some(self.session.clone()),
+            end: Some((self.branch.id.clone(), self.generation, ordinal)),
+            status: Some(self.branch.status),
+            shown: self.shown.clone(),
+            instead_of: None,
+            marks: Vec::new(),
+            at_ms: self.at_ms,
+        }
+    }
+}
+
+/// What a branch did, call by call.
+pub(super) fn operations_in(trajectory: &Trajectory) -> Vec<Operation> {
+    let operations = trajectory.steps.iter().filter_map(|step| match &step.event {
+        Event::OperationSeen { operation, .. } => Some((**operation).clone()),
+        _ => None,
+    });
+    operations.collect()
+}
+
 /// Whether the store could not do its work, rather than that what it had could not be read.
-fn is_of_store(error: &Error) -> bool {
+pub(super) fn is_of_store(error: &Error) -> bool {
     match error {
         Error::Failed(Failure::Store(StoreError::Unreadable { .. })) => false,
         Error::Failed(Failure::Store(_)) => true,
@@ -278,10 +332,12 @@ fn moved_by(end: &OutboxEnd, branch: &Branch, generation: u32) -> Vec<LearnWrite
     moved.collect()
 }
 
-fn kept_in(write: &LearnWrite) -> Option<&Memory> {
+pub(super) fn kept_in(write: &LearnWrite) -> Option<&Memory> {
     match write {
         LearnWrite::Keep { kept, .. } => Some(&kept.memory),
-        LearnWrite::Move { .. } | LearnWrite::Turn { .. } => None,
+        LearnWrite::Move { .. } | LearnWrite::Turn { .. } | LearnWrite::Ask(_) | LearnWrite::LeaveUnasked { .. } => {
+            None
+        }
     }
 }
 
@@ -290,11 +346,12 @@ fn work_place_of(end: &OutboxEnd, branch: &Branch) -> WorkPlace {
     recorded.unwrap_or_else(|| WorkPlace {
         project: end.project.clone().unwrap_or_else(|| ProjectKey::of_path("")),
         git_branch: end.git_branch.clone(),
+        folder: None,
     })
 }
 
 /// Marks of the files that a lesson is about.
-fn marks_of(lesson: &Lesson, seen: &[SeenFile], at_ms: u64) -> Vec<StoredMark> {
+pub(super) fn marks_of(lesson: &Lesson, seen: &[SeenFile], at_ms: u64) -> Vec<StoredMark> {
     let marks = lesson.files.iter().map(|file| StoredMark {
         file: file.path.clone(),
         lines: mark_bytes(&marked_lines(file.path.as_str(), seen)),

@@ -1,14 +1,19 @@
 //! People look at memories: a list, one of them with all that is known of it, and why a branch was given some.
 
-use infold_core::memory::{Memory, MemoryId, MemoryKind, ProjectKey, QueryTexts};
-use infold_core::{Field, Principal, Refusal};
+use infold_core::memory::{Memory, MemoryId, MemoryKind, MemoryState, ProjectKey, QueryTexts};
+use infold_core::{Field, Owner, Principal, Refusal, SessionId};
 use infold_store::{MemoryCounts, MemoryDetail, MemoryFilter, MemoryRow, SearchReach, ShownRow, StateFilter};
 
+use super::asking::AskStatus;
+use super::inject::GiveFate;
+use super::search::FoundMemory;
 use crate::{BranchRef, Engine, Error, shown};
 
 /// What people look for.
 const QUERY: Field = Field { name: "query", chars_max: 2_000 };
 const DAY_MS: u64 = 86_400_000;
+/// Openings and memories of one session that are looked at.
+const OF_SESSION_MAX: usize = 1_000;
 
 /// Which memories to list.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +26,8 @@ pub struct ListMemories {
     pub state: Option<StateFilter>,
     /// Only those that have to do with this text, the best first.
     pub query: Option<String>,
+    /// Whether to say why each is where it is, if there is a query.
+    pub explain: bool,
     /// How many of the first to skip.
     pub offset: usize,
     /// How many to return at most.
@@ -41,8 +48,21 @@ pub struct ListedMemory {
 pub struct MemoryPage {
     /// The memories.
     pub memories: Vec<ListedMemory>,
+    /// Why each of them is where it is, in the same order, if somebody asked.
+    pub reasons: Vec<FindReason>,
     /// How many there are, and what they were used for in the last day.
     pub counts: MemoryCounts,
+    /// What the model takes that is asked for lessons; `None` if none is, or if it is not the caller's.
+    pub asking: Option<AskStatus>,
+}
+
+/// Why a search has a memory where it has it, and whether a branch that opens for the query would be given it.
+#[derive(Debug, Clone)]
+pub struct FindReason {
+    /// What its place comes from, as it is noted for a branch.
+    pub parts: serde_json::Value,
+    /// What would become of it.
+    pub fate: GiveFate,
 }
 
 /// A memory with all that is known of it.
@@ -65,21 +85,69 @@ pub struct WhyShown {
     pub memories: Vec<Option<ListedMemory>>,
 }
 
+/// What a session was given of memories, and what was learnt from it.
+#[derive(Debug, Clone, Default)]
+pub struct SessionMemories {
+    /// What its branches were given, in the order in which they were opened.
+    pub given: Vec<WhyShown>,
+    /// Memories that were made from it, in the order in which they were made.
+    pub learnt: Vec<ListedMemory>,
+}
+
+impl SessionMemories {
+    /// How many memories its branches were given, counted for each branch.
+    pub fn given_count(&self) -> usize {
+        self.given.iter().map(|why| why.memories.len()).sum()
+    }
+
+    /// The tokens of what its branches were given.
+    pub fn given_tokens(&self) -> u64 {
+        self.given.iter().map(|why| why.row.tokens).sum()
+    }
+
+    /// How many of those that were made from it wait for review.
+    pub fn waiting_count(&self) -> usize {
+        self.learnt.iter().filter(|memory| memory.row.memory.state == MemoryState::Waiting).count()
+    }
+}
+
 impl Engine {
+    /// Says what the branches of a session were given of memories, and what was learnt from them.
+    pub async fn session_memories(&self, who: &Principal, session: &SessionId) -> Result<SessionMemories, Error> {
+        let store = &self.inner.store;
+        let rows = store.shown_in_session(who.owner.clone(), session.clone(), OF_SESSION_MAX).await?;
+        let mut given = Vec::with_capacity(rows.len());
+        for row in rows {
+            given.push(self.why_given(who, row).await?);
+        }
+        let of_session = MemoryFilter {
+            session: Some(session.clone()),
+            ..filter(who, &ListMemories { limit: OF_SESSION_MAX, ..ListMemories::default() }, None)
+        };
+        let learnt = store.memories(of_session).await?;
+        Ok(SessionMemories { given, learnt: learnt.into_iter().map(|row| self.listed(row)).collect() })
+    }
+
     /// Lists memories: those that fit a query best, or all in the order in which they were made.
     pub async fn list_memories(&self, who: &Principal, request: &ListMemories) -> Result<MemoryPage, Error> {
         let project = match &request.project {
             Some(project) => Some(self.project_by_name(who, project).await?),
             None => None,
         };
-        let rows = match &request.query {
+        let (rows, reasons) = match &request.query {
             Some(query) => self.rows_found(who, request, &QUERY.clean(query)?, project).await?,
-            None => self.inner.store.memories(filter(who, request, project)).await?,
+            None => (self.inner.store.memories(filter(who, request, project)).await?, Vec::new()),
         };
 
         let memories = rows.into_iter().map(|row| self.listed(row)).collect();
+        let asking = if who.owner == Owner::local() { self.ask_status().await? } else { None };
+        Ok(MemoryPage { memories, reasons, counts: self.memory_counts(who).await?, asking })
+    }
+
+    /// Says how many memories the caller has, and what they were used for in the last day.
+    pub async fn memory_counts(&self, who: &Principal) -> Result<MemoryCounts, Error> {
         let since_ms = self.now_ms().saturating_sub(DAY_MS);
-        Ok(MemoryPage { memories, counts: self.inner.store.memory_counts(who.owner.clone(), since_ms).await? })
+        Ok(self.inner.store.memory_counts(who.owner.clone(), since_ms).await?)
     }
 
     /// Shows a memory with all that is known of it.
@@ -102,12 +170,20 @@ impl Engine {
         let Some(row) = self.inner.store.shown_to_branch(who.owner.clone(), id).await? else {
             return self.check_branch(who, branch).await.map(|()| None);
         };
-        let mut memories = Vec::with_capacity(row.memories.len());
-        for given in &row.memories {
-            let found = self.inner.store.memory(who.owner.clone(), given.id.clone()).await?;
-            memories.push(found.map(|found| self.listed(found.row)));
-        }
-        Ok(Some(WhyShown { row, memories }))
+        self.why_given(who, row).await.map(Some)
+    }
+
+    /// What an opening was given, with what each of it says now.
+    async fn why_given(&self, who: &Principal, row: ShownRow) -> Result<WhyShown, Error> {
+        let ids = row.memories.iter().map(|given| given.id.clone()).collect();
+        let found = self.inner.store.memory_rows(who.owner.clone(), ids).await?;
+        let mut found: Vec<ListedMemory> = found.into_iter().map(|row| self.listed(row)).collect();
+        let now = |id: &MemoryId| {
+            let at = found.iter().position(|memory| memory.row.memory.id == *id)?;
+            Some(found.swap_remove(at))
+        };
+        let memories = row.memories.iter().map(|given| &given.id).map(now).collect();
+        Ok(WhyShown { row, memories })
     }
 
     /// Refuses a branch that is neither open, nor ended, nor archived.
@@ -128,7 +204,14 @@ impl Engine {
         request: &ListMemories,
         query: &str,
         project: Option<ProjectKey>,
-    ) -> Result<Vec<MemoryRow>, Error> {
+    ) -> Result<(Vec<MemoryRow>, Vec<FindReason>), Error> {
+        let is_silenced = match &project {
+            Some(project) => {
+                self.inner.store.is_memory_silenced(who.owner.clone(), None, Some(project.clone())).await?
+            }
+            None => false,
+        };
+        let is_off = is_silenced || !self.inner.settings.memory.injection.is_on;
         let projects = match project {
             Some(project) => vec![project],
             None => {
@@ -136,24 +219,44 @@ impl Engine {
             }
         };
         let texts = QueryTexts { description: "", prompt: query, git_branch: None };
-        let found = self.find_in(&who.owner, projects, texts, SearchReach::All).await?;
-        let found = found.into_iter().map(|found| MemoryRow {
-            memory: found.memory,
-            shown: found.shown,
-            used: found.used,
-            shown_at_ms: None,
-            is_changed: found.is_changed,
-        });
-        let fits = |row: &MemoryRow| {
-            let has_kind = request.kind.is_none_or(|kind| row.memory.lesson.kind == kind);
-            has_kind && request.state.is_none_or(|state| state.takes(&row.memory.state))
+        let mut found = Vec::new();
+        if request.explain {
+            // What a branch would find, as it would find it: memories that it is never given change nothing in it.
+            let shown = self.find_in(&who.owner, projects.clone(), texts, SearchReach::Shown).await?;
+            let fates = self.fates(&shown).into_iter().map(|fate| if is_off { GiveFate::Silenced } else { fate });
+            found.extend(shown.into_iter().zip(fates.collect::<Vec<_>>()));
+        }
+        let others = self.find_in(&who.owner, projects, texts, SearchReach::All).await?;
+        let is_known = |other: &FoundMemory| found.iter().any(|(known, _)| known.memory.id == other.memory.id);
+        let others: Vec<FoundMemory> = others.into_iter().filter(|other| !is_known(other)).collect();
+        found.extend(others.into_iter().map(|other| (other, GiveFate::NotLive)));
+
+        let fits = |(found, _): &(FoundMemory, GiveFate)| {
+            let has_kind = request.kind.is_none_or(|kind| found.memory.lesson.kind == kind);
+            has_kind && request.state.is_none_or(|state| state.takes(&found.memory.state))
         };
-        Ok(found.filter(fits).skip(request.offset).take(request.limit).collect())
+        let on_page = found.into_iter().filter(fits).skip(request.offset).take(request.limit);
+        let (rows, reasons): (Vec<_>, Vec<_>) = on_page.map(explained).unzip();
+        Ok((rows, if request.explain { reasons } else { Vec::new() }))
     }
 
     pub(super) fn listed(&self, row: MemoryRow) -> ListedMemory {
         ListedMemory { confidence: self.confidence(&row.memory), row }
     }
+}
+
+/// A memory that was found as a row of a list, and why it is there.
+fn explained((found, fate): (FoundMemory, GiveFate)) -> (MemoryRow, FindReason) {
+    let reason = FindReason { parts: found.parts(), fate };
+    let row = MemoryRow {
+        memory: found.memory,
+        shown: found.shown,
+        used: found.used,
+        shown_at_ms: None,
+        is_changed: found.is_changed,
+        is_merged: found.is_merged,
+    };
+    (row, reason)
 }
 
 /// Reads the name of a memory that a caller sent.

@@ -10,7 +10,7 @@ use crate::change::{Proposal, SessionChange, notice};
 use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult, ShownResult};
 use crate::observe::exhausted_by;
 use crate::open::ended_branches_for;
-use crate::{Engine, Error, Notice};
+use crate::{Engine, Error, Notice, SessionRef};
 
 /// Results of one turn, to be taken in before they are sent for the first time.
 #[derive(Debug, Clone)]
@@ -46,6 +46,9 @@ impl Engine {
         let counter = self.counter_in(&who.owner, session);
         let source = ResultSource::Request { offload, counter, is_bounded: thread != Thread::Main };
         let results = self.scrub_results(results, mentions, source).await?;
+        if thread == Thread::Main {
+            self.see_files(who, &SessionRef::Id(session.clone()), &results);
+        }
         let calls: Vec<[u8; 16]> = results.iter().map(|result| result.call).collect();
         let change = SessionChange::in_session(who, session, ended_branches_for(Some(&thread)));
 

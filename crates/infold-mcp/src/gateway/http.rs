@@ -8,6 +8,7 @@ mod admission;
 mod headers;
 mod helper;
 mod listening;
+mod nearby;
 mod reading;
 mod sse;
 
@@ -15,9 +16,10 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+use reqwest::{Client, Method, StatusCode, Url};
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +32,7 @@ use super::stream::StreamParts;
 pub(crate) use headers::marks_arguments;
 pub use helper::HeadersHelper;
 use helper::MadeHeaders;
+use nearby::{NearResponse, Nearby};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -70,6 +73,8 @@ impl fmt::Debug for HttpWay {
 #[derive(Debug)]
 pub(super) struct HttpLeg {
     client: Client,
+    /// What is used in place of the client, if the server is on this machine.
+    nearby: Option<Nearby>,
     url: Url,
     headers: HeaderMap,
     made: Option<MadeHeaders>,
@@ -87,6 +92,45 @@ struct HttpSession {
     version: Option<HeaderValue>,
     /// Ends the stream that stays open, when the session begins anew.
     over: CancellationToken,
+}
+
+/// A request before it is sent, with the headers that every one has.
+#[derive(Debug, Clone)]
+struct Outgoing {
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// The head of an answer, and the rest as it comes.
+#[derive(Debug)]
+enum ServerResponse {
+    Near(Box<NearResponse>),
+    Far(reqwest::Response),
+}
+
+impl ServerResponse {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Near(response) => response.status(),
+            Self::Far(response) => response.status(),
+        }
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        match self {
+            Self::Near(response) => response.headers(),
+            Self::Far(response) => response.headers(),
+        }
+    }
+
+    /// The next part of the body; `None` at its end.
+    async fn chunk(&mut self) -> Result<Option<Bytes>, LinkError> {
+        match self {
+            Self::Near(response) => response.chunk().await,
+            Self::Far(response) => response.chunk().await.map_err(|error| unreachable(&error.without_url())),
+        }
+    }
 }
 
 /// One request, as it is sent.
@@ -113,7 +157,8 @@ impl HttpLeg {
         let tokens = tokens.map_err(|error| odd(error.to_string()))?.map(Arc::new);
         let made = way.helper.clone().map(|helper| MadeHeaders::new(helper, way.url.clone()));
         let closing = CancellationToken::new();
-        Ok(Self { client, url, headers, made, tokens, session: RwLock::default(), parts, closing })
+        let nearby = Nearby::new(&url);
+        Ok(Self { client, nearby, url, headers, made, tokens, session: RwLock::default(), parts, closing })
     }
 
     /// Notes what the handshake gave.
@@ -135,7 +180,9 @@ impl HttpLeg {
             }
             unanswered.is_sent = !begins;
             let body = self.body(request.message)?;
-            let response = self.send(self.post(body, request.era).headers(headers::standard(request))).await?;
+            let mut message = self.post(body, request.era);
+            headers::add_standard(&mut message.headers, request);
+            let response = self.send(message).await?;
             if begins {
                 self.note_session(&response);
             }
@@ -175,12 +222,15 @@ impl HttpLeg {
         if bytes > bytes_max { Err(LinkError::RequestTooLong { bytes, bytes_max }) } else { Ok(body) }
     }
 
-    fn post(&self, body: String, era: LinkEra) -> RequestBuilder {
-        self.to(Method::POST, era).header(CONTENT_TYPE, JSON).body(body)
+    fn post(&self, body: String, era: LinkEra) -> Outgoing {
+        let mut message = self.to(Method::POST, era);
+        message.headers.insert(CONTENT_TYPE, JSON);
+        message.body = body.into();
+        message
     }
 
     /// A request with the headers that every one has.
-    fn to(&self, method: Method, era: LinkEra) -> RequestBuilder {
+    fn to(&self, method: Method, era: LinkEra) -> Outgoing {
         let mut headers = self.headers.clone();
         headers.insert(ACCEPT, BOTH_FORMS);
         headers.insert(ACCEPT_ENCODING, UNCOMPRESSED);
@@ -189,7 +239,7 @@ impl HttpLeg {
             session.id.map(|id| headers.insert(SESSION_ID, id));
             session.version.map(|version| headers.insert(PROTOCOL_VERSION, version));
         }
-        self.client.request(method, self.url.clone()).headers(headers)
+        Outgoing { method, headers, body: Bytes::new() }
     }
 
     fn session(&self) -> HttpSession {
@@ -206,7 +256,7 @@ impl HttpLeg {
         std::mem::take(&mut *session).over.cancel();
     }
 
-    fn note_session(&self, response: &Response) {
+    fn note_session(&self, response: &ServerResponse) {
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
         session.id = response.headers().get(SESSION_ID).cloned();
     }
@@ -257,8 +307,8 @@ pub(super) fn is_local(url: &Url) -> bool {
 }
 
 /// An error of the connection, with its innermost cause, which says the most.
-fn unreachable(error: &reqwest::Error) -> LinkError {
-    let mut cause: &dyn std::error::Error = error;
+fn unreachable(error: &dyn std::error::Error) -> LinkError {
+    let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }

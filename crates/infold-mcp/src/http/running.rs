@@ -11,12 +11,30 @@ use http::HeaderValue;
 use infold_core::Owner;
 use tokio_util::sync::CancellationToken;
 
-use super::HttpCall;
-
 /// The longest client name that is accepted.
 pub(super) const CLIENT_NAME_CHARS_MAX: usize = 128;
 
 type RunningKey = (Owner, String, String);
+
+/// What the HTTP side and a tool's handler share about one call.
+#[derive(Debug, Default)]
+pub(crate) struct HttpCall {
+    /// The value of the response header `X-Context-State`, once the handler has set it.
+    context_state: Mutex<Option<HeaderValue>>,
+    /// Cancelled when the client cancels the call in a separate request.
+    pub(crate) cancelled: CancellationToken,
+}
+
+impl HttpCall {
+    /// Sets the value of the response header. It has no effect once the response has begun.
+    pub(crate) fn show_context(&self, state: HeaderValue) {
+        *self.context_state.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+    }
+
+    pub(super) fn shown_context(&self) -> Option<HeaderValue> {
+        self.context_state.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
 
 /// The running calls. Clones share one table.
 #[derive(Debug, Clone, Default)]

@@ -38,18 +38,7 @@ pub(super) struct SessionService<S: ServerHandler> {
     stateless: StreamableHttpService<S, NeverSessionManager>,
     sessions: StreamableHttpService<S, LocalSessionManager>,
     manager: Arc<LocalSessionManager>,
-    owners: Arc<Mutex<HashMap<String, Owner>>>,
-}
-
-impl<S: ServerHandler> Clone for SessionService<S> {
-    fn clone(&self) -> Self {
-        Self {
-            stateless: self.stateless.clone(),
-            sessions: self.sessions.clone(),
-            manager: self.manager.clone(),
-            owners: self.owners.clone(),
-        }
-    }
+    owners: Mutex<HashMap<String, Owner>>,
 }
 
 impl<S: ServerHandler + Clone + Send + Sync + 'static> SessionService<S> {
@@ -64,7 +53,7 @@ impl<S: ServerHandler + Clone + Send + Sync + 'static> SessionService<S> {
             stateless: StreamableHttpService::new(factory.clone(), Arc::default(), config.clone()),
             sessions: StreamableHttpService::new(factory, manager.clone(), with_sessions),
             manager,
-            owners: Arc::default(),
+            owners: Mutex::default(),
         }
     }
 

@@ -207,10 +207,9 @@ async fn what_infold_does_not_serve_is_neither_claimed_nor_answered() {
     let fixture = server(settings());
     let router = router(&fixture);
     let discovered = modern(&router, "server/discover", json!({})).await.json();
-    assert_eq!(discovered["result"]["capabilities"], json!({ "tools": {} }));
-    for method in ["prompts/list", "resources/list", "resources/templates/list"] {
-        assert_eq!(modern(&router, method, json!({})).await.json()["error"]["code"], json!(-32601), "{method}");
-    }
+    assert_eq!(discovered["result"]["capabilities"], json!({ "tools": {} }), "memories are not listed");
+    let prompts = modern(&router, "prompts/list", json!({})).await.json();
+    assert_eq!(prompts["error"]["code"], json!(-32601));
     let called = modern(&router, "tools/call", json!({ "name": "test_simple_text" })).await.json();
     assert!(called.get("result").is_none(), "{called}");
 }

@@ -154,15 +154,18 @@ impl Gateway {
         caller: &RelayCaller,
     ) -> Result<CallStep, LinkError> {
         for _round in 0..ROUNDS_MAX {
-            let running = self.begin(link, target, params.clone(), caller);
+            // A client that cannot be asked in between makes the call once.
+            let may_ask = !caller.client.is_modern() && caller.client.session().is_some();
+            let sent = if may_ask { params.clone() } else { std::mem::take(&mut params) };
+            let running = self.begin(link, target, sent, caller);
             let answer = match self.follow_running(running, (target.1, written), caller).await? {
                 CallStep::Answer(answer) => answer,
                 waits @ CallStep::Waits(_) => return Ok(waits),
             };
-            if !is_question(&answer) || caller.client.is_modern() || caller.client.session().is_none() {
+            if !is_question(&answer) || !may_ask {
                 return Ok(CallStep::Answer(answer));
             }
-            params["inputResponses"] = self.answers(&answer, &caller.client).await;
+            params["inputResponses"] = Box::pin(self.answers(&answer, &caller.client)).await;
             match answer.get("requestState") {
                 Some(state) => params["requestState"] = state.clone(),
                 None => params["requestState"] = Value::Null,

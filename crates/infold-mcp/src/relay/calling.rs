@@ -87,7 +87,8 @@ impl Gateway {
         let written = arguments.to_string();
         let result = match self.exchange((&host, &target), (arguments, &written), input, caller).await {
             Ok(CallOutcome::Question(asked)) => {
-                return Ok(self.question(asked, (&caller.who, &target.definition.server)).await?.into());
+                let question = Box::pin(self.question(asked, (&caller.who, &target.definition.server)));
+                return Ok(question.await?.into());
             }
             Ok(CallOutcome::Waits(asked)) => return Ok(asked.into()),
             Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, written, result).await,
@@ -97,10 +98,10 @@ impl Gateway {
         self.promote(std::iter::once(target.name.as_str()), &caller.client).await;
         match (result, way) {
             (Ok(relayed), _) => Ok(as_answer(relayed).into()),
-            (Err(NoResult::Refused(why)), _) => Ok(refused(self.scrubbed(why).await).into()),
-            (Err(NoResult::Rpc(error)), CallWay::Direct) => Err(self.scrubbed_error(error).await),
+            (Err(NoResult::Refused(why)), _) => Ok(refused(Box::pin(self.scrubbed(why)).await).into()),
+            (Err(NoResult::Rpc(error)), CallWay::Direct) => Err(Box::pin(self.scrubbed_error(error)).await),
             (Err(NoResult::Rpc(error)), CallWay::Through(_)) => {
-                let error = self.scrubbed_error(error).await;
+                let error = Box::pin(self.scrubbed_error(error)).await;
                 Ok(refused(format!("{}: error {}: {}", target.name, error.code.0, error.message)).into())
             }
         }
@@ -119,8 +120,8 @@ impl Gateway {
     async fn admitted(self: &Arc<Self>, relay: &RelayCall<'_>) -> Result<(Arc<ServerTool>, Arc<Host>), String> {
         let mut catalogue = self.ready().await;
         if catalogue.find(relay.name).is_none() {
-            self.see_host_of(relay.name).await?;
-            catalogue = self.renewed().await;
+            Box::pin(self.see_host_of(relay.name)).await?;
+            catalogue = Box::pin(self.renewed()).await;
         }
         let target = catalogue.find(relay.name).cloned();
         let refuse = || self.login_missing_for(relay.name).unwrap_or_else(|| catalogue.refuse(relay.name));
@@ -161,7 +162,7 @@ impl Gateway {
             Some(name) => {
                 let running = self.resume(&name, (target, written), input).map_err(NoResult::Rpc)?;
                 let link = running.link.clone();
-                (self.follow_running(running, (target, written), caller).await, link)
+                (Box::pin(self.follow_running(running, (target, written), caller)).await, link)
             }
             None => {
                 let link = self.link_for(host, target, caller).await.map_err(NoResult::Refused)?;
@@ -269,7 +270,7 @@ impl Gateway {
         };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
-            *block = self.engine.clean_value(block).await.map_err(unscrubbed)?;
+            *block = Box::pin(self.engine.clean_value(block)).await.map_err(unscrubbed)?;
         }
         let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
         Ok(Relayed { result, shown })

@@ -48,6 +48,11 @@ impl ServerResult {
     }
 
     fn take(&mut self, mut block: Value) {
+        if let Some(text) = bare_text(&mut block) {
+            self.blocks.push(ResultBlock::Text);
+            self.texts.push(text);
+            return;
+        }
         match serde_json::from_value::<ContentBlock>(block.clone()) {
             Ok(ContentBlock::Text(text)) => {
                 self.blocks.push(ResultBlock::Text);
@@ -88,6 +93,16 @@ impl ServerResult {
         let mut result = if self.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
         result.structured_content = structured;
         result
+    }
+}
+
+/// The text of a block that is nothing else. Most are, and need no copy.
+fn bare_text(block: &mut Value) -> Option<String> {
+    let fields = block.as_object_mut().filter(|fields| fields.len() == 2)?;
+    let is_text = fields.get("type").is_some_and(|kind| kind == "text");
+    match fields.get_mut("text").filter(|_| is_text)? {
+        Value::String(text) => Some(std::mem::take(text)),
+        _ => None,
     }
 }
 

@@ -106,6 +106,11 @@ impl Host {
         host
     }
 
+    /// The connection for a project, if there is one.
+    pub(super) fn running_for(&self, project: Option<&Path>) -> Option<Arc<ServerLink>> {
+        self.running(self.project_of(project).as_ref())
+    }
+
     /// A connection for a project, which is made if there is none. Nobody uses a new one before `prepare` is done with
     /// it. The error is what a caller reads.
     pub(super) async fn link(
@@ -114,9 +119,6 @@ impl Host {
         prepare: impl AsyncFnOnce(&Arc<ServerLink>) -> Result<(), LinkError>,
     ) -> Result<FoundLink, String> {
         let project = self.project_of(project);
-        if let Some(link) = self.running(project.as_ref()) {
-            return Ok(FoundLink::Running(link));
-        }
         let _one_at_a_time = self.starting.lock().await;
         if let Some(link) = self.running(project.as_ref()) {
             return Ok(FoundLink::Running(link));

@@ -86,7 +86,7 @@ impl CallProgress {
     /// Sends what was held back, before the answer ends it all.
     pub(super) async fn finish(&mut self, gateway: &Gateway, client: &ClientLine) {
         if let Some(progress) = self.held.take() {
-            self.report(gateway, client, &progress).await;
+            Box::pin(self.report(gateway, client, &progress)).await;
         }
     }
 

@@ -142,7 +142,7 @@ impl Gateway {
                 answer = &mut running.answer => {
                     // What the server said before it answered comes before the answer.
                     while let Ok(notice) = running.news.try_recv() {
-                        progress.pass_on(self, &caller.client, notice).await;
+                        Box::pin(progress.pass_on(self, &caller.client, notice)).await;
                     }
                     progress.finish(self, &caller.client).await;
                     return answer.map(CallStep::Answer);
@@ -152,12 +152,12 @@ impl Gateway {
                     continue;
                 }
                 Some(notice) = running.news.recv() => {
-                    progress.pass_on(self, &caller.client, notice).await;
+                    Box::pin(progress.pass_on(self, &caller.client, notice)).await;
                     continue;
                 }
                 Some(question) = running.questions.recv() => question,
                 () = progress.due() => {
-                    progress.go_on(self, &caller.client).await;
+                    Box::pin(progress.go_on(self, &caller.client)).await;
                     continue;
                 }
             };
@@ -165,7 +165,7 @@ impl Gateway {
                 self.pass_question(question, &caller.client);
                 continue;
             }
-            let Some(requests) = self.asked_later(&question, caller).await else { continue };
+            let Some(requests) = Box::pin(self.asked_later(&question, caller)).await else { continue };
             let call = (target.name.to_string(), written.to_owned());
             let until = Instant::now() + self.suspended.wait;
             match self.suspended.add(SuspendedCall { running, question, call, until }) {

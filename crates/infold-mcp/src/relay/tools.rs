@@ -95,7 +95,7 @@ impl Gateway {
         };
         let lane = match tool {
             GatewayTool::Search => {
-                let found = self.search(&mut arguments, caller).await;
+                let found = Box::pin(self.search(&mut arguments, caller)).await;
                 return Ok(found.unwrap_or_else(|refusal| refused(refusal.to_string())).into());
             }
             GatewayTool::Call => Lane::Change,

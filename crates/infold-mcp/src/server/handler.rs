@@ -7,19 +7,19 @@ use infold_core::{OwnTool, Principal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
     DiscoverResult, ErrorCode, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-    Tool,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::Server;
+use super::{Server, no_tool};
 use crate::answer::ToolAnswer;
 use crate::arguments::Arguments;
 use crate::call::{CallSetup, ToolCall};
 use crate::refused::ToolRefused;
 use crate::settings::ErrorStyle;
-use crate::{instructions, tools};
+use crate::{instructions, resources, tools};
 
 /// How long a client may cache the list of tools, which does not change while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
@@ -29,7 +29,7 @@ impl ServerHandler for Server {
         let about = Implementation::new("infold", env!("CARGO_PKG_VERSION"))
             .with_title("infold")
             .with_description("Keeps an agent's context small: branches that fold into one message");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(self.own_capabilities())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
             .with_server_info(about)
             .with_instructions(instructions::text(self.settings().session_from))
@@ -62,10 +62,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         match OwnTool::named(&request.name) {
             Some(tool) => self.call_ours(tool, request.arguments, context).await,
-            None => {
-                let text = format!("There is no tool {:?}: tools/list names them", request.name);
-                Err(ErrorData::invalid_params(text, None))
-            }
+            None => Err(no_tool(&request.name)),
         }
     }
 
@@ -84,7 +81,7 @@ impl ServerHandler for Server {
         Err(not_served(request.method))
     }
 
-    // The library would answer these with empty lists; infold has no prompts and no resources.
+    // The library would answer these with empty lists; infold has no prompts.
 
     async fn list_prompts(
         &self,
@@ -99,7 +96,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Err(not_served("resources/list"))
+        Ok(ListResourcesResult::with_all_items(resources::list()).with_ttl_ms(LIST_TTL_MS))
     }
 
     async fn list_resource_templates(
@@ -107,7 +104,15 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_served("resources/templates/list"))
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()).with_ttl_ms(LIST_TTL_MS))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.read_ours(&request.uri, &context).await
     }
 
     async fn complete(

@@ -8,7 +8,8 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
     DiscoverResult, GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+    Resource, ResourceTemplate, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -18,6 +19,7 @@ use super::handler::LIST_TTL_MS;
 use crate::client_line::ClientLine;
 use crate::gateway::ListKind;
 use crate::relay::Offer;
+use crate::resources;
 
 /// infold's server with other servers behind it.
 #[derive(Clone)]
@@ -99,8 +101,12 @@ impl ServerHandler for RelayServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let gateway = self.0.gateway_with(Offer::Resources, "resources/list", &context)?;
-        Ok(ListResourcesResult::with_all_items(gateway.list_all(ListKind::Resources).await))
+        let mut listed = if self.0.shows_own() { resources::list() } else { Vec::new() };
+        if let Some(gateway) = self.0.resources_of(&context, "resources/list")? {
+            let others = gateway.list_all::<Resource>(ListKind::Resources).await;
+            listed.extend(others.into_iter().filter(|other| !self.0.has_resource(&other.uri)));
+        }
+        Ok(ListResourcesResult::with_all_items(listed))
     }
 
     async fn list_resource_templates(
@@ -108,8 +114,12 @@ impl ServerHandler for RelayServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let gateway = self.0.gateway_with(Offer::Resources, "resources/templates/list", &context)?;
-        Ok(ListResourceTemplatesResult::with_all_items(gateway.list_all(ListKind::ResourceTemplates).await))
+        let mut listed = if self.0.shows_own() { resources::templates() } else { Vec::new() };
+        if let Some(gateway) = self.0.resources_of(&context, "resources/templates/list")? {
+            let others = gateway.list_all::<ResourceTemplate>(ListKind::ResourceTemplates).await;
+            listed.extend(others.into_iter().filter(|other| !self.0.has_resource(&other.uri_template)));
+        }
+        Ok(ListResourceTemplatesResult::with_all_items(listed))
     }
 
     async fn read_resource(
@@ -117,6 +127,9 @@ impl ServerHandler for RelayServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if self.0.has_resource(&request.uri) {
+            return self.0.read_resource(request, context).await;
+        }
         self.0.relay_resource(request, context).await
     }
 
@@ -125,6 +138,10 @@ impl ServerHandler for RelayServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if self.0.has_resource(&request.uri) {
+            let text = format!("infold sends no notices of {:?}: read it again", request.uri);
+            return Err(ErrorData::invalid_params(text, None));
+        }
         let (gateway, asker) = self.0.resource_asker("resources/subscribe", context)?;
         gateway.subscribe(&request.uri, asker).await
     }

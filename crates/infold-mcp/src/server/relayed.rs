@@ -22,9 +22,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::handler::not_served;
-use super::{Server, ShownTools};
-use crate::instructions;
+use super::{Server, ShownTools, no_tool};
 use crate::relay::{CallWay, ClientInput, Gateway, Offer, OfferAnswer, OfferAsker, RelayCall, RelayCaller};
+use crate::{instructions, resources};
 
 /// The name under which calls of servers' tools are measured: their own names are theirs to choose.
 const MEASURED_AS: &str = "server_tool";
@@ -32,7 +32,10 @@ const MEASURED_AS: &str = "server_tool";
 impl Server {
     /// What this server can do: what other servers have counts too.
     pub(super) fn capabilities(&self) -> ServerCapabilities {
-        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut capabilities = match self.shows_own() {
+            true => self.own_capabilities(),
+            false => ServerCapabilities::builder().enable_tools().build(),
+        };
         let Some(gateway) = self.shared.gateway.as_ref().filter(|_| self.shown != ShownTools::Own) else {
             return capabilities;
         };
@@ -104,8 +107,7 @@ impl Server {
         let began = Instant::now();
         let who = self.principal(&context)?;
         let Some(gateway) = self.gateway_of(&who) else {
-            let text = format!("There is no tool {:?}: tools/list names them", request.name);
-            return Err(ErrorData::invalid_params(text, None));
+            return Err(no_tool(&request.name));
         };
         let input = ClientInput::new(request.input_responses, request.request_state);
         let arguments = request.arguments.unwrap_or_default();
@@ -148,12 +150,32 @@ impl Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let gateway = self.gateway_with(Offer::Resources, "resources/read", &context)?;
+        let gateway =
+            self.resources_of(&context, "resources/read")?.ok_or_else(|| resources::not_found(&request.uri))?;
         let input = ClientInput::new(request.input_responses, request.request_state);
         let asker = OfferAsker::new(self.principal(&context)?, context, input);
         match gateway.resource(&request.uri, asker).await? {
             OfferAnswer::Given(answer) => Ok(read::<ReadResourceResult>(answer)?.into()),
             OfferAnswer::Question(question) => Ok(question.into()),
+        }
+    }
+
+    /// Whether infold answers for this address, or template of addresses, itself: no server's is in its place.
+    pub(super) fn has_resource(&self, uri: &str) -> bool {
+        self.shows_own() && resources::is_own(uri)
+    }
+
+    /// The gateway, if the caller may use it and a server has resources; `None` if only infold has some here.
+    pub(super) fn resources_of(
+        &self,
+        context: &RequestContext<RoleServer>,
+        method: &'static str,
+    ) -> Result<Option<&Arc<Gateway>>, ErrorData> {
+        match self.gateway_with(Offer::Resources, method, context) {
+            Ok(gateway) if self.shown != ShownTools::Own => Ok(Some(gateway)),
+            Ok(_) => Ok(None),
+            Err(_) if self.shows_own() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 

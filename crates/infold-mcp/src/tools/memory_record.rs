@@ -2,7 +2,7 @@
 
 use infold_core::OwnTool;
 use infold_core::memory::{LessonDraft, MemoryKind};
-use infold_engine::RecordMemory;
+use infold_engine::{MemoryRecorded, RecordMemory};
 use rmcp::model::Tool;
 use serde_json::json;
 
@@ -27,6 +27,7 @@ pub(super) fn definition() -> Tool {
         "memory_id": schema::string(),
         "state": schema::string(),
         "merged": { "type": "boolean" },
+        "note": schema::string(),
     });
     let draft = ToolDraft {
         name: OwnTool::MemoryRecord.name(),
@@ -34,7 +35,7 @@ pub(super) fn definition() -> Tool {
         description: "Keeps what would help or mislead later work in this project. No secrets.",
         effect: Effect::Adds,
     };
-    draft.takes(schema::object(input, &["title", "lesson"]), schema::object(output, &["memory_id", "state"]))
+    draft.takes(schema::object(input, &["title", "lesson"]), schema::object(output, &["state"]))
 }
 
 pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<ToolAnswer, ToolRefused> {
@@ -51,9 +52,13 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
 
     let recorded = call.engine.record_memory(&call.who, request).await?;
 
-    Ok(ToolAnswer::without_state(answer::object(json!({
-        "memory_id": recorded.id,
-        "state": recorded.state,
-        "merged": recorded.is_merged,
-    }))))
+    let answer = match recorded {
+        MemoryRecorded::Kept { id, state, is_merged } => {
+            json!({ "memory_id": id, "state": state, "merged": is_merged })
+        }
+        MemoryRecorded::SaidBy { file } => {
+            json!({ "state": "not_kept", "note": format!("your rule file {file} says this already") })
+        }
+    };
+    Ok(ToolAnswer::without_state(answer::object(answer)))
 }

@@ -11,8 +11,8 @@ use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, ModelWindows};
 use infold_door::{Closed, Door, DoorSettings, LongBody, Validator};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubFault, ScrubSettings, Shaping, TimerSettings,
-    TurnSettings,
+    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
+    TimerSettings, TurnSettings,
 };
 use infold_proxy::{Planning, Provider, ProxySettings, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -139,7 +139,10 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
             kept_calls: KeptCalls::Own,
         },
         memory: documented_memory_rules(),
+        memory_models: MemoryModels::none(),
         folder: None,
+        home: None,
+        programs: None,
     };
     let store = Store::open(&folder.join("test.db"), &store).expect("a database");
     Engine::new(store, settings, Clock::Set(Arc::new(AtomicU64::new(NOW_MS))))

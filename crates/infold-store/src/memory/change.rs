@@ -1,13 +1,14 @@
 //! Changes that people and agents make: new memories, other words, another state, feedback.
 
 use infold_core::Owner;
-use infold_core::memory::{BeliefMove, Memory, MemoryId};
+use infold_core::memory::{BeliefMove, Memory, MemoryId, MemoryState};
 use rusqlite::Transaction;
 
-use super::keep::{self, EvidenceKind, KeptMemory, MemoryVector, NewEvidence};
+use super::keep::{self, EvidenceKind, KeptMemory, NewEvidence};
 use super::learn::Quota;
 use super::row;
 use super::undo::NewChange;
+use super::vectors::{self, MemoryVector};
 use super::words::FieldWords;
 use crate::{Store, StoreError};
 
@@ -72,7 +73,7 @@ impl Store {
                 if let Some(update) = update {
                     let change = NewChange::begin(transaction, &owner, what, at_ms)?;
                     change.note(transaction, &owner, &id, Some(&before))?;
-                    apply(transaction, &owner, &id, &before, update)?;
+                    apply(transaction, &before, update, change)?;
                 }
                 Ok(Some(answer))
             })
@@ -107,16 +108,19 @@ fn add(transaction: &Transaction<'_>, new: &NewMemories) -> Result<AddedMemories
 
 fn apply(
     transaction: &Transaction<'_>,
-    owner: &Owner,
-    id: &MemoryId,
     before: &row::StoredMemory,
     update: MemoryUpdate,
+    change: NewChange,
 ) -> Result<(), StoreError> {
+    let (id, owner) = (&before.memory.id, &before.memory.origin.owner);
     let mut memory = Memory { id: id.clone(), origin: before.memory.origin.clone(), ..update.memory };
     super::places::put_in_project(transaction, &mut memory)?;
     keep::rewrite(transaction, before, &memory, update.words.as_ref().map(|(words, _)| words))?;
     if let Some((_, vector)) = &update.words {
-        keep::write_vector(transaction, id, vector.as_ref())?;
+        vectors::replace(transaction, id, vector.as_ref())?;
+    }
+    if before.memory.state == MemoryState::Waiting {
+        keep::take_place(transaction, &memory, change)?;
     }
     if let Some((by, evidence)) = &update.moved {
         keep::move_belief(transaction, owner, id, *by, evidence)?;

@@ -7,8 +7,8 @@ use infold_core::Owner;
 use infold_core::memory::{Memory, MemoryScope, ProjectKey};
 use rusqlite::{Transaction, params};
 
-use super::keep::{self, MemoryVector};
 use super::row::{self, stored};
+use super::vectors::{self, MemoryVector};
 use super::words::{self, CodeOf, FieldWords, KnownWord};
 use super::{marks, places};
 use crate::{Store, StoreError};
@@ -37,6 +37,8 @@ pub struct MemorySearch {
     pub limit: usize,
     /// Which memories to look at.
     pub reach: SearchReach,
+    /// The model whose vectors are wanted.
+    pub model: String,
 }
 
 /// A memory that has words of the search.
@@ -52,7 +54,9 @@ pub struct MemoryCandidate {
     pub used: u64,
     /// Whether lines that it is about were seen to be other ones.
     pub is_changed: bool,
-    /// What its text means, if a model said so.
+    /// Whether the work on its git branch was seen to be in the trunk.
+    pub is_merged: bool,
+    /// What its text means, if the model has said so.
     pub vector: Option<MemoryVector>,
 }
 
@@ -165,7 +169,8 @@ fn candidate(
         shown: found.shown,
         used: found.used,
         is_changed: marks::is_changed(transaction, id)?,
-        vector: keep::read_vector(transaction, id)?,
+        is_merged: found.merged_at_ms.is_some(),
+        vector: vectors::read(transaction, id, &search.model)?,
         memory: found.memory,
     }))
 }

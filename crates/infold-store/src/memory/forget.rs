@@ -9,8 +9,8 @@ use rusqlite::{Transaction, params};
 
 use super::held::{self, HeldText};
 use super::keep::EvidenceKind;
-use super::places;
 use super::row::{self, StoredMemory};
+use super::{asks, places};
 use crate::connection::open_writer;
 use crate::{Store, StoreError};
 
@@ -228,9 +228,14 @@ fn forget(
     for found in plan.memories.values() {
         note_forgotten(transaction, &found.memory, secret, at_ms)?;
         row::delete(transaction, found)?;
+        asks::leave_memory(transaction, owner, &found.memory.id)?;
     }
     // What went wrong in learning may be said with words of a lesson.
     transaction.prepare_cached("UPDATE memory_failures SET problem = ''")?.execute([])?;
+    transaction.prepare_cached("UPDATE memory_spending SET problem = NULL")?.execute([])?;
+    if let ForgetSource::Project(project) = source {
+        asks::leave_project(transaction, owner, &places::project_named(transaction, owner, project)?)?;
+    }
     for rows in beside(owner, source) {
         let sql = format!("DELETE FROM {}", rows.filter);
         transaction.prepare_cached(&sql)?.execute([rows.key, rows.name])?;
@@ -283,7 +288,7 @@ struct RowsBeside {
     name: String,
 }
 
-/// Archived branches of a source, then its lessons that wait to be learnt.
+/// Archived branches of a source, then its lessons that wait to be learnt, then what a model would be asked about.
 fn beside(owner: &Owner, source: &ForgetSource) -> Vec<RowsBeside> {
     let rows = |filter, key: &str, name: &str| RowsBeside { filter, key: key.to_owned(), name: name.to_owned() };
     let (owner, of_owner) = (owner.as_str(), format!("{}/", owner.as_str()));
@@ -291,6 +296,7 @@ fn beside(owner: &Owner, source: &ForgetSource) -> Vec<RowsBeside> {
         ForgetSource::Session(session) => vec![
             rows("archive WHERE owner = ?1 AND session = ?2", owner, session.as_str()),
             rows("memory_lessons WHERE session = ?1 || ?2", &of_owner, session.as_str()),
+            rows("memory_asks WHERE owner = ?1 AND session = ?2", owner, session.as_str()),
         ],
         ForgetSource::Branch(branch) => vec![
             rows("archive WHERE owner = ?1 AND branch = ?2", owner, branch.as_str()),
@@ -299,6 +305,7 @@ fn beside(owner: &Owner, source: &ForgetSource) -> Vec<RowsBeside> {
                 &of_owner,
                 branch.as_str(),
             ),
+            rows("memory_asks WHERE owner = ?1 AND branch = ?2", owner, branch.as_str()),
         ],
         ForgetSource::Memories(_) | ForgetSource::Label(_) | ForgetSource::Project(_) | ForgetSource::Hand => {
             Vec::new()

@@ -2,10 +2,11 @@
 
 use infold_core::memory::{BeliefMove, Memory, MemoryId, MemoryState};
 use infold_core::{BranchId, Owner, SessionId};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::row::{self, StoredMemory};
 use super::undo::NewChange;
+use super::vectors::{self, MemoryVector};
 use super::words::{self, FieldWords};
 use super::{marks, places};
 use crate::{StoreError, StoredMark};
@@ -23,15 +24,6 @@ pub struct KeptMemory {
     pub vector: Option<MemoryVector>,
     /// Lines of the files that it is about.
     pub marks: Vec<StoredMark>,
-}
-
-/// What a text means, as numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryVector {
-    /// The model that made it: numbers of different models are not compared.
-    pub model: String,
-    /// The numbers, as the model's reader knows them.
-    pub bytes: Vec<u8>,
 }
 
 /// What a piece of evidence is.
@@ -94,7 +86,7 @@ pub(super) fn keep(
     change.note(transaction, &memory.origin.owner, &memory.id, before.as_ref())?;
     let rowid = row::write(transaction, &memory, kept.ordinal)?;
     words::write(transaction, rowid, &memory, &kept.words)?;
-    write_vector(transaction, &memory.id, kept.vector.as_ref())?;
+    vectors::replace(transaction, &memory.id, kept.vector.as_ref())?;
     marks::replace(transaction, &memory.id, &kept.marks)?;
     let grown = match &before {
         Some(_) => (memory.belief.for_it - prior.for_it, memory.belief.against - prior.against),
@@ -126,7 +118,19 @@ pub(super) fn rewrite(
         None => words::read(transaction, before.rowid)?,
     };
     let rowid = row::write(transaction, memory, before.ordinal)?;
+    if memory.lesson.text() != before.memory.lesson.text() {
+        vectors::replace(transaction, &memory.id, None)?;
+    }
     words::write(transaction, rowid, memory, &kept_words)
+}
+
+/// Puts a memory that waited, and waits no more, in the place that it was to take, if somebody is still there.
+pub(super) fn take_place(transaction: &Transaction<'_>, by: &Memory, change: NewChange) -> Result<(), StoreError> {
+    let (Some(old), MemoryState::Live) = (&by.replaces, &by.state) else { return Ok(()) };
+    match row::read(transaction, &by.origin.owner, old)?.map(|found| found.memory.state) {
+        Some(MemoryState::Live | MemoryState::Waiting) => replace(transaction, by, old, change),
+        Some(MemoryState::Replaced(_) | MemoryState::Rejected) | None => Ok(()),
+    }
 }
 
 /// Puts a memory in the place of another of the same owner.
@@ -141,27 +145,6 @@ fn replace(transaction: &Transaction<'_>, by: &Memory, old: &MemoryId, change: N
         rewrite(transaction, &found, &after, None)?;
     }
     Ok(())
-}
-
-pub(super) fn write_vector(
-    transaction: &Transaction<'_>,
-    id: &MemoryId,
-    vector: Option<&MemoryVector>,
-) -> Result<(), StoreError> {
-    transaction.prepare_cached("DELETE FROM memory_vectors WHERE memory = ?1")?.execute([id.as_str()])?;
-    if let Some(vector) = vector {
-        transaction
-            .prepare_cached("INSERT INTO memory_vectors (memory, model, vector) VALUES (?1, ?2, ?3)")?
-            .execute(params![id.as_str(), vector.model, vector.bytes])?;
-    }
-    Ok(())
-}
-
-pub(super) fn read_vector(transaction: &Transaction<'_>, id: &MemoryId) -> Result<Option<MemoryVector>, StoreError> {
-    Ok(transaction
-        .prepare_cached("SELECT model, vector FROM memory_vectors WHERE memory = ?1")?
-        .query_row([id.as_str()], |row| Ok(MemoryVector { model: row.get(0)?, bytes: row.get(1)? }))
-        .optional()?)
 }
 
 /// Moves what is believed of a memory, and notes why. `None` if its owner has no such memory.

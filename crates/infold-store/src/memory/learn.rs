@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use infold_core::Owner;
 use infold_core::memory::{BeliefMove, LessonSource, Memory, MemoryId, MemoryState};
+use infold_core::{BranchId, Owner};
 use rusqlite::{Transaction, params};
 
+use super::asks::{self, NewAsk};
 use super::keep::{self, EvidenceKind, Kept, KeptMemory, NewEvidence};
 use super::row::{self, stored};
 use super::undo::NewChange;
@@ -43,6 +44,15 @@ pub enum LearnWrite {
         memory: MemoryId,
         /// What becomes of it.
         state: MemoryState,
+    },
+    /// A model is to be asked about an ended branch.
+    Ask(NewAsk),
+    /// No model is to be asked about any end of a branch.
+    LeaveUnasked {
+        /// Whose branch it is.
+        owner: Owner,
+        /// The branch.
+        branch: BranchId,
     },
 }
 
@@ -92,36 +102,58 @@ fn learn(transaction: &Transaction<'_>, step: &LearnStep, secret: &[u8; 32]) -> 
     if moved == 0 {
         return Ok(LearnAnswer::Overtaken);
     }
-    let (mut quota, mut made, mut left_out) = (Quota::new(step.memories_max), 0, 0);
-    let mut changes = BTreeMap::new();
-    for write in &step.writes {
-        match write {
-            LearnWrite::Keep { kept, evidence } => {
-                let owner = &kept.memory.origin.owner;
-                if forget::was_forgotten(transaction, &kept.memory, secret)?
-                    || !quota.make_room(transaction, &kept.memory)?
-                {
-                    left_out += 1;
-                    continue;
-                }
-                let change = change_of(transaction, &mut changes, owner, step.at_ms)?;
-                made += match keep::keep(transaction, kept, evidence, change)? {
-                    Kept::New => 1,
-                    Kept::Again => 0,
-                };
-            }
-            LearnWrite::Move { owner, memory, by, evidence } => {
-                move_once(transaction, owner, memory, *by, evidence)?;
-            }
-            LearnWrite::Turn { owner, memory, state } => {
-                let change = change_of(transaction, &mut changes, owner, step.at_ms)?;
-                turn(transaction, owner, memory, state, change)?;
-            }
-        }
-    }
+    let written = WrittenLessons::write(transaction, step, secret)?;
     count_shown(transaction, step)?;
     clear(transaction, step)?;
-    Ok(LearnAnswer::Learnt { made, left_out, evicted: quota.evicted })
+    let WrittenLessons { made, left_out, evicted } = written;
+    Ok(LearnAnswer::Learnt { made, left_out, evicted })
+}
+
+/// What writing came to.
+pub(super) struct WrittenLessons {
+    pub(super) made: u64,
+    left_out: u64,
+    evicted: u64,
+}
+
+impl WrittenLessons {
+    /// Writes all that a step leads to, in order.
+    pub(super) fn write(
+        transaction: &Transaction<'_>,
+        step: &LearnStep,
+        secret: &[u8; 32],
+    ) -> Result<Self, StoreError> {
+        let (mut quota, mut made, mut left_out) = (Quota::new(step.memories_max), 0, 0);
+        let mut changes = BTreeMap::new();
+        for write in &step.writes {
+            match write {
+                LearnWrite::Keep { kept, evidence } => {
+                    let owner = &kept.memory.origin.owner;
+                    if forget::was_forgotten(transaction, &kept.memory, secret)?
+                        || !quota.make_room(transaction, &kept.memory)?
+                    {
+                        left_out += 1;
+                        continue;
+                    }
+                    let change = change_of(transaction, &mut changes, owner, step.at_ms)?;
+                    made += match keep::keep(transaction, kept, evidence, change)? {
+                        Kept::New => 1,
+                        Kept::Again => 0,
+                    };
+                }
+                LearnWrite::Move { owner, memory, by, evidence } => {
+                    move_once(transaction, owner, memory, *by, evidence)?;
+                }
+                LearnWrite::Turn { owner, memory, state } => {
+                    let change = change_of(transaction, &mut changes, owner, step.at_ms)?;
+                    turn(transaction, owner, memory, state, change)?;
+                }
+                LearnWrite::Ask(ask) => asks::list(transaction, ask)?,
+                LearnWrite::LeaveUnasked { owner, branch } => asks::leave(transaction, owner, branch)?,
+            }
+        }
+        Ok(Self { made, left_out, evicted: quota.evicted })
+    }
 }
 
 fn change_of(

@@ -1,6 +1,6 @@
 //! Lists of memories, and one memory with all that is known of it.
 
-use infold_core::memory::{Memory, MemoryId, MemoryKind, MemoryState, ProjectKey};
+use infold_core::memory::{Belief, Memory, MemoryId, MemoryKind, MemoryState, ProjectKey, Trust};
 use infold_core::{BranchId, Owner, Scrubbed, SessionId};
 use rusqlite::{Row, Transaction, params};
 
@@ -71,6 +71,21 @@ pub struct MemoryRow {
     pub shown_at_ms: Option<u64>,
     /// Whether lines that it is about were seen to be other ones.
     pub is_changed: bool,
+    /// Whether the work on its git branch was seen to be in the trunk.
+    pub is_merged: bool,
+}
+
+/// What is believed of a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BelievedMemory {
+    /// Its name.
+    pub id: MemoryId,
+    /// What speaks for it and what against it.
+    pub belief: Belief,
+    /// How far its words are trusted.
+    pub trust: Trust,
+    /// When something last spoke for it or against it, in milliseconds since 1970.
+    pub evidence_at_ms: u64,
 }
 
 /// What has spoken for a memory or against it.
@@ -103,6 +118,8 @@ pub struct ShownRow {
     pub git_branch: Option<Scrubbed>,
     /// What it was given, the first first.
     pub memories: Vec<ShownMemory>,
+    /// The tokens of the text that it was given.
+    pub tokens: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -137,7 +154,7 @@ pub struct MemoryCounts {
     pub used: u64,
 }
 
-const SHOWN_COLUMNS: &str = "branch, session, project, git_branch, memories, at";
+const SHOWN_COLUMNS: &str = "branch, session, project, git_branch, memories, tokens, at";
 
 impl Store {
     /// Lists memories in the order in which they were made.
@@ -159,6 +176,47 @@ impl Store {
         .await
     }
 
+    /// Says what is believed of each live memory that counts in a project, in the order of their names.
+    pub async fn believed_memories(
+        &self,
+        owner: Owner,
+        project: ProjectKey,
+    ) -> Result<Vec<BelievedMemory>, StoreError> {
+        self.read(move |transaction| {
+            let project = places::project_named(transaction, &owner, &project)?;
+            let mut statement = transaction.prepare_cached(
+                "SELECT id, for_it, against, trust, evidence_at FROM memories
+                 WHERE owner = ?1 AND state = 'live' AND (project = ?2 OR project IS NULL) ORDER BY id",
+            )?;
+            let mut rows = statement.query([owner.as_str(), project.as_str()])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(BelievedMemory {
+                    id: row::id_of(row.get("id")?)?,
+                    belief: Belief { for_it: row.get("for_it")?, against: row.get("against")? },
+                    trust: row::word(row, "trust", Trust::parse)?,
+                    evidence_at_ms: row.get("evidence_at")?,
+                });
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Reads memories of an owner by their names, in that order. Those that are not there are left out.
+    pub async fn memory_rows(&self, owner: Owner, ids: Vec<MemoryId>) -> Result<Vec<MemoryRow>, StoreError> {
+        self.read(move |transaction| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in &ids {
+                if let Some(memory) = row::read(transaction, &owner, id)? {
+                    found.push(listed(transaction, memory)?);
+                }
+            }
+            Ok(found)
+        })
+        .await
+    }
+
     /// Reads what the opening of a branch was given; `None` if its owner has no such branch or nothing was noted.
     pub async fn shown_to_branch(&self, owner: Owner, branch: BranchId) -> Result<Option<ShownRow>, StoreError> {
         self.read(move |transaction| {
@@ -166,6 +224,29 @@ impl Store {
             let mut statement = transaction.prepare_cached(&sql)?;
             let mut rows = statement.query([branch.as_str(), owner.as_str()])?;
             rows.next()?.map(shown_row).transpose()
+        })
+        .await
+    }
+
+    /// Reads which openings of a session were given memories, in the order in which they were opened, at most so many.
+    pub async fn shown_in_session(
+        &self,
+        owner: Owner,
+        session: SessionId,
+        limit: usize,
+    ) -> Result<Vec<ShownRow>, StoreError> {
+        self.read(move |transaction| {
+            let sql = format!(
+                "SELECT {SHOWN_COLUMNS} FROM memory_shown WHERE owner = ?1 AND session = ?2 AND memories <> '[]'
+                 ORDER BY at, branch LIMIT ?3"
+            );
+            let mut statement = transaction.prepare_cached(&sql)?;
+            let mut rows = statement.query(params![owner.as_str(), session.as_str(), limit])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                found.push(shown_row(row)?);
+            }
+            Ok(found)
         })
         .await
     }
@@ -239,6 +320,7 @@ fn listed(transaction: &Transaction<'_>, found: StoredMemory) -> Result<MemoryRo
         shown: found.shown,
         used: found.used,
         shown_at_ms: found.shown_at_ms,
+        is_merged: found.merged_at_ms.is_some(),
         memory: found.memory,
     })
 }
@@ -280,6 +362,7 @@ fn shown_row(row: &Row<'_>) -> Result<ShownRow, StoreError> {
         project: row.get::<_, Option<String>>(2)?.map(ProjectKey::from_stored),
         git_branch: row.get::<_, Option<String>>(3)?.map(stored_text),
         memories: column(row, 4, "memories")?,
-        at_ms: row.get(5)?,
+        tokens: row.get(5)?,
+        at_ms: row.get(6)?,
     })
 }

@@ -35,22 +35,27 @@ pub struct MarkNote {
 }
 
 impl Store {
-    /// Reads the marks of an owner's memories of a project, and of those that count everywhere.
+    /// Reads the marks of files whose paths end in one of these names: those of an owner's memories of a project, and of
+    /// those that count everywhere.
     pub async fn memory_marks(
         &self,
         owner: Owner,
-        project: Option<ProjectKey>,
+        project: ProjectKey,
+        names: Vec<String>,
     ) -> Result<Vec<(MemoryId, StoredMark)>, StoreError> {
         self.read(move |transaction| {
-            let project = project.map(|project| places::project_named(transaction, &owner, &project)).transpose()?;
+            let project = places::project_named(transaction, &owner, &project)?;
             let mut statement = transaction.prepare_cached(
                 "SELECT memory, file, lines, changed, at FROM memories JOIN memory_marks ON memory = memories.id
                  WHERE owner = ?1 AND (project IS NULL OR project = ?2) ORDER BY memory, file",
             )?;
-            let mut rows = statement.query(params![owner.as_str(), project.as_ref().map(ProjectKey::as_str)])?;
+            let mut rows = statement.query(params![owner.as_str(), project.as_str()])?;
             let mut found = Vec::new();
             while let Some(mark) = rows.next()? {
-                found.push((row::id_of(mark.get(0)?)?, stored_mark(mark)?));
+                let file = mark.get_ref(1)?.as_str().unwrap_or_default();
+                if names.iter().any(|name| file.ends_with(name)) {
+                    found.push((row::id_of(mark.get(0)?)?, stored_mark(mark)?));
+                }
             }
             Ok(found)
         })

@@ -143,9 +143,9 @@ fn end(transaction: &Transaction<'_>, row: &Row<'_>) -> Result<OutboxEnd, StoreE
     })
 }
 
-type OpeningPlace = (Option<ProjectKey>, Option<Scrubbed>, Vec<MemoryId>);
+pub(super) type OpeningPlace = (Option<ProjectKey>, Option<Scrubbed>, Vec<MemoryId>);
 
-fn opening_of(transaction: &Transaction<'_>, branch: &BranchId) -> Result<Option<OpeningPlace>, StoreError> {
+pub(super) fn opening_of(transaction: &Transaction<'_>, branch: &BranchId) -> Result<Option<OpeningPlace>, StoreError> {
     let sql = "SELECT project, git_branch, memories FROM memory_shown WHERE branch = ?1";
     let mut statement = transaction.prepare_cached(sql)?;
     let mut rows = statement.query([branch.as_str()])?;

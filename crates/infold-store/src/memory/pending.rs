@@ -110,12 +110,15 @@ pub(crate) fn write_shown(transaction: &Transaction<'_>, append: &Append) -> Res
     });
     let Some(opening) = opening else { return Ok(()) };
     let session = &append.decision.after;
-    let given = opening.injected.as_ref().map_or(&[][..], |given| given.memories.as_slice());
+    let (given, tokens) = match &opening.injected {
+        Some(injected) => (injected.memories.as_slice(), injected.tokens),
+        None => (&[][..], 0),
+    };
     let given: Vec<&ShownMemory> = new.memories.iter().filter(|shown| given.contains(&shown.id)).collect();
     transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO memory_shown (branch, owner, session, project, git_branch, memories, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT OR REPLACE INTO memory_shown (branch, owner, session, project, git_branch, memories, tokens, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute(params![
             opening.branch.as_str(),
@@ -124,6 +127,7 @@ pub(crate) fn write_shown(transaction: &Transaction<'_>, append: &Append) -> Res
             new.project.as_ref().map(ProjectKey::as_str),
             new.git_branch.as_ref().map(Scrubbed::as_str),
             to_json("memories", &given)?,
+            tokens,
             append.at_ms
         ])?;
     Ok(())

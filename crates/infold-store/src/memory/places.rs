@@ -45,25 +45,79 @@ pub struct ProjectRow {
     pub waiting: u64,
     /// Whether it is left alone.
     pub is_silenced: bool,
+    /// Other projects that say that they have the same remote.
+    pub clones: Vec<ProjectKey>,
+}
+
+/// Where a project is.
+#[derive(Debug, Clone)]
+pub struct NamedProject {
+    /// Its key.
+    pub project: ProjectKey,
+    /// What people call it: the path of a folder, as a rule.
+    pub label: Scrubbed,
+    /// The folder that the worktrees of its repository share, if there is one that may be looked at.
+    pub git_folder: Option<Scrubbed>,
+    /// A hash of where its origin is; empty if it has none, `None` if that is not known.
+    pub remote: Option<String>,
+    /// What becomes of another project with the same remote.
+    pub clones: Clones,
+}
+
+/// What a project is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectKind {
+    /// A repository, which may have a remote.
+    Repository,
+    /// A folder.
+    Folder,
+}
+
+/// What becomes of projects with the same remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clones {
+    /// They stay apart.
+    Apart,
+    /// They become one project.
+    Joined,
 }
 
 impl Store {
-    /// Notes what people call a project. Nothing is written if it has a name.
-    pub async fn name_project(&self, owner: Owner, project: ProjectKey, label: Scrubbed) -> Result<(), StoreError> {
-        let (reader, asked) = (owner.clone(), project.clone());
-        let known = self.read_little(move |transaction| alias_of(transaction, &reader, &asked)).await?;
-        if known.is_some() {
-            return Ok(());
-        }
+    /// Whether it is noted where a project is.
+    pub async fn is_project_named(
+        &self,
+        owner: Owner,
+        project: ProjectKey,
+        kind: ProjectKind,
+    ) -> Result<bool, StoreError> {
+        self.read_little(move |transaction| {
+            let sql = "SELECT remote IS NOT NULL FROM memory_projects WHERE owner = ?1 AND alias = ?2";
+            let known: Option<bool> = transaction
+                .prepare_cached(sql)?
+                .query_row(params![owner.as_str(), project.as_str()], |row| row.get(0))
+                .optional()?;
+            Ok(known.is_some_and(|has_remote| has_remote || kind == ProjectKind::Folder))
+        })
+        .await
+    }
+
+    /// Notes where a project is, and makes one project of it and another that has the same remote, if that is wanted.
+    /// Returns whether it did.
+    pub async fn name_project(&self, owner: Owner, named: NamedProject, at_ms: u64) -> Result<bool, StoreError> {
         self.inner
             .writer
             .run(move |transaction| {
-                transaction
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO memory_projects (owner, alias, project, label) VALUES (?1, ?2, ?2, ?3)",
-                    )?
-                    .execute(params![owner.as_str(), project.as_str(), label.as_str()])?;
-                Ok(())
+                write_name(transaction, &owner, &named)?;
+                let other = match (&named.remote, named.clones) {
+                    (Some(remote), Clones::Joined) if !remote.is_empty() => {
+                        first_with_remote(transaction, &owner, remote, &named.project)?
+                    }
+                    (_, _) => None,
+                };
+                let Some(into) = other else { return Ok(false) };
+                let change = NewChange::begin(transaction, &owner, "projects joined", at_ms)?;
+                join(transaction, &owner, &named.project, &into, change)?;
+                Ok(true)
             })
             .await
     }
@@ -216,6 +270,55 @@ fn alias_of(transaction: &Transaction<'_>, owner: &Owner, key: &ProjectKey) -> R
         .optional()?)
 }
 
+fn write_name(transaction: &Transaction<'_>, owner: &Owner, named: &NamedProject) -> Result<(), StoreError> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO memory_projects (owner, alias, project, label, git_folder, remote)
+             VALUES (?1, ?2, ?2, ?3, ?4, ?5)
+             ON CONFLICT (owner, alias) DO UPDATE
+             SET label = coalesce(label, ?3), git_folder = coalesce(git_folder, ?4), remote = coalesce(remote, ?5)",
+        )?
+        .execute(params![
+            owner.as_str(),
+            named.project.as_str(),
+            named.label.as_str(),
+            named.git_folder.as_ref().map(Scrubbed::as_str),
+            named.remote
+        ])?;
+    Ok(())
+}
+
+/// Of the other projects with a remote, the one with the most memories.
+fn first_with_remote(
+    transaction: &Transaction<'_>,
+    owner: &Owner,
+    remote: &str,
+    but: &ProjectKey,
+) -> Result<Option<ProjectKey>, StoreError> {
+    let but = project_named(transaction, owner, but)?;
+    let mut statement = transaction.prepare_cached(
+        "SELECT project FROM memory_projects AS place WHERE owner = ?1 AND remote = ?2 AND project <> ?3
+         ORDER BY (SELECT count(*) FROM memories WHERE owner = ?1 AND memories.project = place.project) DESC, project",
+    )?;
+    let key = [owner.as_str(), remote, but.as_str()];
+    Ok(statement.query_row(key, |row| row.get(0).map(ProjectKey::from_stored)).optional()?)
+}
+
+/// Other projects that have a remote in common with this one.
+fn clones_of(
+    transaction: &Transaction<'_>,
+    owner: &Owner,
+    project: &ProjectKey,
+) -> Result<Vec<ProjectKey>, StoreError> {
+    let mut statement = transaction.prepare_cached(
+        "SELECT DISTINCT project FROM memory_projects WHERE owner = ?1 AND project <> ?2 AND remote <> '' AND remote IN
+             (SELECT remote FROM memory_projects WHERE owner = ?1 AND project = ?2) ORDER BY project",
+    )?;
+    let rows =
+        statement.query_map([owner.as_str(), project.as_str()], |row| row.get(0).map(ProjectKey::from_stored))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Moves whatever counts under a name to a project. Returns how many memories were moved.
 fn join(
     transaction: &Transaction<'_>,
@@ -283,6 +386,7 @@ fn list(transaction: &Transaction<'_>, owner: &Owner) -> Result<Vec<ProjectRow>,
                 live: count(&project, "live")?,
                 waiting: count(&project, "waiting")?,
                 is_silenced: is_silenced(transaction, owner, None, Some(&project))?,
+                clones: clones_of(transaction, owner, &project)?,
                 project,
             })
         })

@@ -16,7 +16,8 @@ pub(super) const COLUMNS: &str =
     "memories.rowid, memories.id, memories.owner, memories.project, memories.git_branch, memories.state,
      memories.replaced_by, memories.source, memories.trust, memories.label, memories.session, memories.branch,
      memories.generation, memories.ordinal, memories.for_it, memories.against, memories.suspicion, memories.replaces,
-     memories.made_at, memories.evidence_at, memories.shown, memories.used, memories.shown_at, memories.content";
+     memories.made_at, memories.evidence_at, memories.shown, memories.used, memories.shown_at, memories.merged_at,
+     memories.content";
 
 /// A memory with what else its row holds.
 #[derive(Debug, Clone)]
@@ -26,6 +27,7 @@ pub(super) struct StoredMemory {
     pub(super) shown: u64,
     pub(super) used: u64,
     pub(super) shown_at_ms: Option<u64>,
+    pub(super) merged_at_ms: Option<u64>,
     pub(super) memory: Memory,
 }
 
@@ -64,6 +66,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<StoredMemory, StoreError> {
         shown: row.get("shown")?,
         used: row.get("used")?,
         shown_at_ms: row.get("shown_at")?,
+        merged_at_ms: row.get("merged_at")?,
         memory,
     })
 }
@@ -165,7 +168,7 @@ fn state_of(word: &str, replaced_by: Option<String>) -> Result<MemoryState, Stor
     }
 }
 
-fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+pub(super) fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
     let word: String = row.get(column)?;
     parse(&word).ok_or(StoreError::Unreadable { what: "memory", problem: word })
 }

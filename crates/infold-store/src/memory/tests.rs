@@ -1,5 +1,6 @@
 //! Memories on a real database.
 
+mod asks;
 mod forgetting;
 mod learning;
 mod walls;
@@ -59,6 +60,11 @@ pub(super) fn kept(number: u8, title: &str, lesson: &str) -> KeptMemory {
     }
 }
 
+/// Names that every path ends in.
+pub(super) fn every_name() -> Vec<String> {
+    vec![String::new()]
+}
+
 pub(super) async fn add(store: &Store, memories: Vec<KeptMemory>) -> AddedMemories {
     let owner = memories[0].memory.origin.owner.clone();
     store.add_memories(NewMemories { owner, what: "added", memories, memories_max: 1000, at_ms: 5 }).await.unwrap()
@@ -72,6 +78,7 @@ pub(super) fn search(words: &[&str]) -> MemorySearch {
         words_max: 32,
         limit: 200,
         reach: SearchReach::Shown,
+        model: "m".to_owned(),
     }
 }
 
@@ -207,7 +214,14 @@ async fn what_a_project_is_called_is_noted_once_and_is_no_change_to_undo() {
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     for label in ["/home/me/p", "/home/me/other"] {
-        store.name_project(Owner::local(), project("p"), scrubbed(label)).await.unwrap();
+        let named = NamedProject {
+            project: project("p"),
+            label: scrubbed(label),
+            git_folder: None,
+            remote: None,
+            clones: Clones::Apart,
+        };
+        store.name_project(Owner::local(), named, 5).await.unwrap();
     }
     assert_eq!(store.memory_changes(Owner::local(), 10).await.unwrap().len(), 0);
     let rows = store.memory_projects(Owner::local()).await.unwrap();
@@ -328,9 +342,9 @@ async fn what_was_seen_of_marked_files_is_noted() {
     assert!(!one(&store, 7).await.is_changed);
     note(true).await.unwrap();
     assert!(one(&store, 7).await.is_changed);
-    let marks = store.memory_marks(Owner::local(), Some(project("p"))).await.unwrap();
+    let marks = store.memory_marks(Owner::local(), project("p"), every_name()).await.unwrap();
     assert_eq!(marks.len(), 1);
-    assert_eq!(store.memory_marks(Owner::local(), Some(project("q"))).await.unwrap(), []);
+    assert_eq!(store.memory_marks(Owner::local(), project("q"), every_name()).await.unwrap(), []);
     note(false).await.unwrap();
     assert!(!one(&store, 7).await.is_changed);
 }

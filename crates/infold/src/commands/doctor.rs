@@ -98,6 +98,8 @@ fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<
         Check { name: "local callers", finding: checks::callers_user() },
         Check { name: "daemon", finding: checks::daemon(settings) },
     ]);
+    let models = checks::memory_models(settings, surroundings);
+    checks.extend(models.map(|finding| Check { name: "memory models", finding }));
     checks.extend(agents::look(&folder, surroundings));
     Ok(checks)
 }

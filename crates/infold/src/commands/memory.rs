@@ -2,6 +2,7 @@
 //! at one, write and change them, judge those that wait, forget them, and take them along.
 
 mod change;
+mod explain;
 mod forget;
 mod list;
 mod places;

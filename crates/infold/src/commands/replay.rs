@@ -1,5 +1,6 @@
 //! `infold replay`: what recorded sessions would have cost under other policies, and what their models would have seen.
 
+mod memories;
 mod table;
 
 use std::collections::HashSet;
@@ -40,6 +41,7 @@ const UUID_CHARS: usize = 36;
         ("infold replay", "your own latest sessions"),
         ("infold replay session.jsonl", ""),
         ("infold replay ~/.claude/projects --html replay.html", ""),
+        ("infold replay sessions/ --memories", "which lessons would have been there when they were needed"),
         ("infold replay sessions/ --json | jq '.policies[] | {label, billed: .total.measures.billed}'", ""),
     ],
 ))]
@@ -59,6 +61,9 @@ pub struct ReplayArgs {
     /// Play as if the client had never compacted or cleared anything, whatever the size
     #[arg(long)]
     ignore_compactions: bool,
+    /// Say which lessons would have been there when they were needed, instead of what policies cost
+    #[arg(long, conflicts_with_all = ["html", "ignore_compactions"])]
+    memories: bool,
 }
 
 /// Plays the recordings, prints the tables, and writes the page that `--html` asks for.
@@ -68,6 +73,9 @@ pub fn run(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<()> {
         whole_file::check_folder(path)?;
     }
     let files = files(args, invocation)?;
+    if args.memories {
+        return play_memories(&files, args, invocation);
+    }
     let report = play(&files, args, invocation)?;
     if report.sessions.is_empty() {
         return Err(Refused::new("none of the files holds a session that could be played")
@@ -87,6 +95,37 @@ pub fn run(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Does recorded work once more, and says which lessons it would have been given.
+fn play_memories(files: &[PathBuf], args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    let (settings, output) = (&invocation.in_force.settings, &invocation.output);
+    let bar = bar(files, invocation);
+    let mut reading = memories::WorkReader::new(settings, args.from);
+    for file in files {
+        bar.set_message(file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default());
+        match reading.file(file, &invocation.globals) {
+            Err(error) if files.len() == 1 && args.files.contains(file) => return Err(error),
+            Err(error) => {
+                if !invocation.globals.quiet {
+                    bar.suspend(|| tell("warning", format_args!("left out: {}", first_line(&error))));
+                }
+                reading.skip(file, first_line(&error));
+            }
+            Ok(()) => {}
+        }
+        bar.inc(fs::metadata(file).map_or(0, |data| data.len()));
+    }
+    let replay = reading.play(|| bar.tick())?;
+    bar.finish_and_clear();
+    match output.form {
+        Form::Json => output.json(&replay),
+        Form::Text => Ok(output.text(&memories::draw(&replay, &output.style))?),
+    }
+}
+
+fn first_line(error: &anyhow::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 fn files(args: &ReplayArgs, invocation: &Invocation) -> anyhow::Result<Vec<PathBuf>> {
@@ -191,8 +230,7 @@ impl Playing<'_> {
     }
 
     fn skip(&mut self, file: &Path, error: &anyhow::Error) {
-        let reason = error.to_string();
-        let reason = reason.lines().next().unwrap_or_default();
+        let reason = &first_line(error);
         if !self.invocation.globals.quiet {
             self.bar.suspend(|| tell("warning", format_args!("left out: {reason}")));
         }

@@ -1,17 +1,19 @@
-//! `infold show`: shows one session: its branches, drawn as a tree, and its requests to models.
+//! `infold show`: shows one session: its branches, drawn as a tree, its memories, and its requests to models.
 
 use infold_control::ContextRoom;
+use infold_core::memory::MemoryState;
 use infold_core::{
     Branch, ContextWarning, EndReason, Family, Principal, Refusal, Scrubbed, Session, SessionId, Status,
 };
 use infold_engine::{
-    Calibration, Engine, Error, ListedSession, RequestQuery, RequestRow, RequestSelection, SessionView,
+    Calibration, Engine, Error, ListedMemory, ListedSession, RequestQuery, RequestRow, RequestSelection,
+    SessionMemories, SessionView,
 };
 use serde_json::{Value, json};
 
 use super::Invocation;
 use super::sessions::now_ms;
-use crate::draw::{self, CountView, HeadView, MainView, Mark, RequestsView, Style};
+use crate::draw::{self, CountView, HeadView, MainView, Mark, MemoriesView, MemoryView, RequestsView, Style};
 use crate::failure::Refused;
 use crate::help;
 use crate::output::Form;
@@ -25,6 +27,8 @@ use crate::telemetry;
         "INPUT and OUTPUT are the provider's token counts. What infold removed is its own estimate, calibrated with \
          the provider's counts. The main thread is compared with its model's window, or with context.context_limit \
          if the session does not use the proxy.",
+        "Memories that branches were given and lessons that were learnt from them are between the branches and the \
+         requests; `infold memory why BRANCH` says why a branch was given them.",
     ],
     &[
         ("infold show my-session", ""),
@@ -51,6 +55,7 @@ struct FoundSession {
     /// Its latest requests, as many as were asked for.
     requests: Vec<RequestRow>,
     calibrations: Vec<Calibration>,
+    memories: SessionMemories,
     room: ContextRoom,
 }
 
@@ -81,10 +86,11 @@ async fn find(engine: &Engine, args: &ShowArgs, room: ContextRoom) -> Result<Fou
     let session = engine.resolve_session(&who, &args.session).await?;
     let (known, view) = engine.listed_session(&who, &session).await?;
     let limit = args.requests as usize;
+    let memories = engine.session_memories(&who, &session).await?;
     let query = RequestQuery { session: Some(session), selection: RequestSelection::Newest, limit };
     let requests = engine.requests(&who, query).await?;
     let calibrations = engine.calibrations().await?;
-    Ok(FoundSession { known, view, requests, calibrations, room })
+    Ok(FoundSession { known, view, requests, calibrations, memories, room })
 }
 
 fn text(found: &FoundSession, now_ms: u64, style: &Style) -> String {
@@ -92,8 +98,9 @@ fn text(found: &FoundSession, now_ms: u64, style: &Style) -> String {
         Some(view) => draw::draw(&drawn(view, found), now_ms, style),
         None => draw::head(&drawn_head(found), now_ms, style),
     };
+    let memories = draw::memories(&drawn_memories(&found.memories), style);
     let requests = draw::requests(&drawn_requests(found), now_ms, style);
-    [session, requests].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    [session, memories, requests].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn drawn_head(found: &FoundSession) -> HeadView {
@@ -140,6 +147,39 @@ fn health(warning: ContextWarning) -> &'static str {
     }
 }
 
+/// What the session was given of memories, each once, and what was learnt from it.
+fn drawn_memories(memories: &SessionMemories) -> MemoriesView {
+    let titled = |memory: &ListedMemory| Some(memory.row.memory.lesson.title.as_str().to_owned());
+    let mut given: Vec<(MemoryView, usize)> = Vec::new();
+    for (shown, now) in memories.given.iter().flat_map(|why| why.row.memories.iter().zip(&why.memories)) {
+        match given.iter_mut().find(|(known, _)| known.id == shown.id.as_str()) {
+            Some((_, times)) => *times += 1,
+            None => {
+                let title = now.as_ref().and_then(titled);
+                given.push((MemoryView { id: shown.id.to_string(), title, about: Vec::new() }, 1));
+            }
+        }
+    }
+    let given = given.into_iter().map(|(memory, times)| {
+        let about = (times > 1).then(|| format!("to {times} branches")).into_iter().collect();
+        MemoryView { about, ..memory }
+    });
+    let learnt = memories.learnt.iter().map(|learnt| {
+        let memory = &learnt.row.memory;
+        let mut about = vec![memory.lesson.kind.as_str().to_owned()];
+        about.extend((memory.state != MemoryState::Live).then(|| memory.state.as_str().to_owned()));
+        MemoryView { id: memory.id.to_string(), title: titled(learnt), about }
+    });
+    MemoriesView {
+        given: memories.given_count(),
+        branches: memories.given.len(),
+        tokens: memories.given_tokens(),
+        given_memories: given.collect(),
+        learnt_memories: learnt.collect(),
+        waiting: memories.waiting_count(),
+    }
+}
+
 /// The requests, with the calibrations of those model families that they were sent to.
 fn drawn_requests(found: &FoundSession) -> RequestsView {
     let families: Vec<Family> = found.requests.iter().map(|row| Family::of_model(row.record.model.as_str())).collect();
@@ -176,11 +216,12 @@ fn drawn(view: &SessionView, found: &FoundSession) -> draw::SessionView {
         head: drawn_head(found),
         folded_tokens: session.folded_tokens,
         returned_tokens: session.returned_tokens,
-        branches: view.branches().into_iter().map(|branch| drawn_branch(branch, session)).collect(),
+        branches: view.branches().into_iter().map(|branch| drawn_branch(branch, found, session)).collect(),
     }
 }
 
-fn drawn_branch(branch: &Branch, session: &Session) -> draw::BranchView {
+fn drawn_branch(branch: &Branch, found: &FoundSession, session: &Session) -> draw::BranchView {
+    let given = found.memories.given.iter().find(|why| why.row.branch == branch.id);
     let end = branch.end.as_ref();
     let reason = match end.map(|end| end.reason) {
         // Several branches can be open, but only one of them is at work.
@@ -196,6 +237,7 @@ fn drawn_branch(branch: &Branch, session: &Session) -> draw::BranchView {
         mark: mark(branch),
         used_tokens: branch.budget_used_tokens(),
         budget_tokens: branch.budget_tokens,
+        memories: given.map_or(0, |why| why.memories.len()),
         generation: branch.generation,
         opened_at_ms: branch.opened_at_ms,
         ended_at_ms: end.map(|end| end.at_ms),
@@ -218,7 +260,8 @@ fn mark(branch: &Branch) -> Mark {
 
 /// The session and its requests in the shapes of the JSON API.
 fn as_json(found: &FoundSession) -> Value {
-    let mut shown = infold_control::session_detail_json(&found.known, found.view.as_ref(), &found.room);
+    let mut shown =
+        infold_control::session_detail_json(&found.known, found.view.as_ref(), &found.memories, &found.room);
     shown["requests"] = found.requests.iter().map(infold_control::request_json).collect();
     shown["calibration"] = found
         .calibrations

@@ -173,6 +173,9 @@ impl Pen<'_> {
         let word = branch.mark.word();
         let mut parts = vec![word.to_owned(), format!("{bar} {figures}")];
         parts.extend(self.time(branch));
+        if branch.memories > 0 {
+            parts.push(format!("{} {}", branch.memories, if branch.memories == 1 { "memory" } else { "memories" }));
+        }
         if branch.generation > 1 {
             parts.push(format!("opened {} times", branch.generation));
         }

@@ -69,6 +69,8 @@ pub struct BranchView {
     pub used_tokens: u64,
     /// Tokens it may use.
     pub budget_tokens: u64,
+    /// How many memories it was given.
+    pub memories: usize,
     /// How often it has been opened: once, and once more with each rollback.
     pub generation: u32,
     pub opened_at_ms: u64,
@@ -113,6 +115,33 @@ pub struct MainView {
     pub limit_tokens: u64,
     /// Notes on it, such as the model, and in words how full it is.
     pub about: Vec<String>,
+}
+
+/// A memory in a drawing.
+#[derive(Debug, Clone)]
+pub struct MemoryView {
+    pub id: String,
+    /// Its title; `None` if it was forgotten since.
+    pub title: Option<String>,
+    /// Notes on it, such as how many branches were given it.
+    pub about: Vec<String>,
+}
+
+/// What a session was given of memories, and what was learnt from it.
+#[derive(Debug, Clone, Default)]
+pub struct MemoriesView {
+    /// How many memories branches were given, counted for each branch.
+    pub given: usize,
+    /// How many branches were given some.
+    pub branches: usize,
+    /// The tokens of what they were given.
+    pub tokens: u64,
+    /// The memories that were given, each once.
+    pub given_memories: Vec<MemoryView>,
+    /// The memories that were made from the session.
+    pub learnt_memories: Vec<MemoryView>,
+    /// How many of those wait for review.
+    pub waiting: usize,
 }
 
 /// What is drawn of a session with its branches.

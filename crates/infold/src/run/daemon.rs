@@ -85,7 +85,9 @@ impl Daemon {
         finish_recording(self.engine.tasks()).await;
         self.engine.flush_requests().await;
         self.engine.flush_gateway().await;
-        self.timers.await.context("the timers failed")
+        self.timers.await.context("the timers failed")?;
+        self.engine.finish_learning().await;
+        Ok(())
     }
 }
 

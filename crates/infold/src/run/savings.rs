@@ -30,6 +30,10 @@ pub struct Savings {
     server_calls: u64,
     servers: u64,
     stored: u64,
+    /// Memories that branches were given, the branches that were given some, and memories that were made.
+    memories_given: u64,
+    branches_given: u64,
+    memories_made: u64,
 }
 
 /// The smallest saving that is shown as a figure.
@@ -59,6 +63,9 @@ impl Savings {
             server_calls: counts.sum("infold_gateway_calls_total", None),
             servers: counts.sum("infold_gateway_servers_total", None),
             stored: counts.sum("infold_gateway_stored_total", None),
+            memories_given: counts.sum("infold_memories_given_total", None),
+            branches_given: counts.sum("infold_branches_given_memories_total", None),
+            memories_made: counts.sum("infold_memories_made_total", None),
         }
     }
 
@@ -81,6 +88,9 @@ impl Savings {
             "server_calls": self.server_calls,
             "servers_called": self.servers,
             "server_results_stored": self.stored,
+            "memories_given": self.memories_given,
+            "branches_given_memories": self.branches_given,
+            "memories_made": self.memories_made,
         })
     }
 
@@ -134,6 +144,7 @@ impl Savings {
             lines.push(aside.join(", "));
         }
         lines.extend(self.of_servers());
+        lines.extend(self.of_memories());
         if self.unplaced > 0 {
             let calls = counted(self.unplaced, "call", "calls");
             lines.push(format!("{calls} of infold's tools had no effect: they came from outside the proxied session"));
@@ -151,6 +162,18 @@ impl Savings {
         let servers = counted(self.servers, "server", "servers");
         let stored = counted(self.stored, "result", "results");
         (self.server_calls > 0).then(|| format!("{calls} of {servers}; {stored} stored"))
+    }
+
+    /// What branches were given of memories and what was learnt from them, if there was something.
+    fn of_memories(&self) -> Option<String> {
+        let given = counted(self.memories_given, "memory", "memories");
+        let branches = counted(self.branches_given, "branch", "branches");
+        let parts = [
+            (self.memories_given, format!("{given} given to {branches}")),
+            (self.memories_made, counted(self.memories_made, "lesson", "lessons") + " learnt"),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     /// How many tokens infold removed or added, and what that saved.

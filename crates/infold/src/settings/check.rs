@@ -1,6 +1,7 @@
 //! Checks the values: each number against its range, each choice against the known ones, and several together.
 
 mod gateway;
+mod memory;
 mod proxy;
 
 use std::net::SocketAddr;
@@ -95,6 +96,13 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("memory.lessons_max", 1..=100),
     ("memory.half_life_days", 1..=36_500),
     ("memory.memories_max", 1..=1_000_000),
+    ("memory.distill_tokens_per_day", 0..=1_000_000_000),
+    ("memory.distill_record_bytes_max", 1_000..=1_000_000),
+    ("memory.distill_answer_tokens_max", 100..=100_000),
+    ("memory.distill_timeout_ms", 100..=30 * MINUTE_MS),
+    ("memory.distill_pause_ms", 1..=60 * MINUTE_MS),
+    ("memory.embedding_wait_ms", 1..=1_500),
+    ("memory.embedding_timeout_ms", 100..=30 * MINUTE_MS),
     ("auth.jwt.leeway_seconds", 0..=600),
 ];
 
@@ -204,6 +212,7 @@ fn together(settings: &Settings, entries: &[Entry], problems: &mut Problems) {
     windows(settings, entries, problems);
     proxy::check(settings, entries, problems);
     gateway::check(settings, entries, problems);
+    memory::check(settings, entries, problems);
     data_folder(settings, entries, problems);
     listen(settings, entries, problems);
     jwt(settings, problems);

@@ -2,6 +2,7 @@
 
 use infold_core::SessionId;
 use infold_core::record::RequestRecord;
+use infold_engine::MemoryCounts;
 
 use super::{SessionLine, TopView, servers};
 use crate::draw::{
@@ -166,7 +167,21 @@ fn head(view: &TopView, style: &Style) -> Vec<Spans> {
         all.extend((saved > 0).then(|| format!("saved about {}", money(saved))));
     }
     all.extend((totals.warnings > 0).then(|| count(totals.warnings, "warning", "warnings")));
+    all.extend(memories(&view.memories));
     vec![title, vec![(Tone::Faint, fitted(&all.join(dot), style.width, style))]]
+}
+
+/// Memories in a few words, if there are any; those that wait for the user are said rather than what was given.
+fn memories(counts: &MemoryCounts) -> Option<String> {
+    let known = counts.live + counts.waiting;
+    let memories = if known == 1 { "memory" } else { "memories" };
+    match counts {
+        MemoryCounts { live: 0, waiting: 0, .. } => None,
+        MemoryCounts { waiting: 1, .. } => Some(format!("{known} {memories}, 1 waits for you")),
+        MemoryCounts { waiting: 2.., .. } => Some(format!("{known} {memories}, {} wait for you", counts.waiting)),
+        MemoryCounts { given: 0, .. } => Some(format!("{known} {memories}")),
+        MemoryCounts { given, .. } => Some(format!("{known} {memories}, given {given} times in a day")),
+    }
 }
 
 fn short_signed(number: i64) -> String {

@@ -81,7 +81,8 @@ fn view() -> TopView {
     parser.overview.first_words = Some(Scrubbed::fixed("The parser is too slow on long lines"));
     let docs = known("docs", None, &requests);
     let branches = known("only-branches", Some(live("only-branches", 7_200_000, 1)), &requests);
-    TopView::new(vec![parser, docs, branches], requests, &room(), NOW_MS)
+    let memories = MemoryCounts { live: 12, given: 3, ..MemoryCounts::default() };
+    TopView { memories, ..TopView::new(vec![parser, docs, branches], requests, &room(), NOW_MS) }
 }
 
 fn style(charset: Charset, width: usize) -> Style {
@@ -137,6 +138,7 @@ fn nothing_is_said_to_be_nothing() {
         sessions: Vec::new(),
         requests: Vec::new(),
         servers: Vec::new(),
+        memories: MemoryCounts::default(),
         totals: RequestTotals::default(),
         rates: Rates::default(),
     };

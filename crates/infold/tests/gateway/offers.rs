@@ -45,12 +45,15 @@ async fn prompts_resources_and_completions_pass_in_both_eras() -> Result<()> {
         assert!(prompt.result["messages"][0]["content"]["text"].is_string(), "{}", prompt.result);
 
         let resources = ask(&client, "resources/list", json!({})).await?;
-        let uri = *texts(&resources, "resources", "uri").first().context("no resource is listed")?;
+        let (own, others): (Vec<&str>, Vec<&str>) =
+            texts(&resources, "resources", "uri").into_iter().partition(|uri| uri.starts_with("infold://"));
+        assert_eq!(own, ["infold://memories"], "infold's own are beside those of servers");
+        let uri = *others.first().context("no resource is listed")?;
         let read = ask(&client, "resources/read", json!({ "uri": uri })).await?;
         assert_eq!(read.result["contents"][0]["uri"], uri);
         let templates = ask(&client, "resources/templates/list", json!({})).await?;
-        let template =
-            *texts(&templates, "resourceTemplates", "uriTemplate").first().context("no template is listed")?;
+        let templates = texts(&templates, "resourceTemplates", "uriTemplate");
+        let template = templates.iter().find(|uri| !uri.starts_with("infold://")).context("no template is listed")?;
         let filled = template.replace("{id}", "7");
         let read = ask(&client, "resources/read", json!({ "uri": filled })).await?;
         assert_eq!(read.result["contents"][0]["uri"], filled);

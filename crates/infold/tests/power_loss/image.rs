@@ -1,7 +1,7 @@
 //! Looks at a disk after a power loss: it must open as the program opens it, be sound, and hold once
 //! what was acknowledged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -51,10 +51,34 @@ pub async fn examine(image: &Path, required: &[Answer]) -> Result<Verdict> {
     let counted = Counted::of(&events);
     counted.refuse_doubles()?;
     let missing = required.iter().find(|answer| !counted.has(&answer.operation));
+    let untaught = untaught(&path, required, &counted)?;
     Ok(match missing {
         Some(answer) => Verdict::Lost { what: format!("{:?}", answer.operation) },
+        None if untaught.is_some() => Verdict::Lost { what: format!("the lesson of {untaught:?}") },
         None => Verdict::Whole { acknowledged: required.len() },
     })
+}
+
+/// A branch whose return was acknowledged with a lesson that is neither kept nor waits to be learnt. A lesson is kept
+/// once. Branches that were rolled back to are left out: what they taught may be taken back.
+fn untaught(path: &Path, required: &[Answer], counted: &Counted) -> Result<Option<String>> {
+    let database = rusqlite::Connection::open(path)?;
+    let doubled: u64 = database.query_row(
+        "SELECT count(*) FROM (SELECT 1 FROM memories WHERE branch IS NOT NULL
+         GROUP BY branch, generation, ordinal HAVING count(*) > 1)",
+        [],
+        |row| row.get(0),
+    )?;
+    ensure!(doubled == 0, "{doubled} lessons are there twice");
+    let mut statement = database.prepare("SELECT branch FROM memory_lessons UNION SELECT branch FROM memories")?;
+    let taught = statement.query_map([], |row| row.get::<_, Option<String>>(0))?;
+    let taught: HashSet<String> = taught.filter_map(|branch| branch.transpose()).collect::<Result<_, _>>()?;
+    let is_untaught = |operation: &&Operation| match operation {
+        Operation::Folded { branch, .. } => !taught.contains(branch) && !counted.rolled_back.contains_key(branch),
+        Operation::Opened { .. } | Operation::RolledBack { .. } => false,
+    };
+    let operations = required.iter().map(|answer| &answer.operation);
+    Ok(operations.into_iter().find(is_untaught).map(|operation| operation.branch().to_owned()))
 }
 
 /// How often each thing happened, according to the log.

@@ -170,9 +170,17 @@ async fn open_branch(client: &McpHttp, session: &str, tag: &str, prompt: &str) -
 }
 
 async fn fold(client: &McpHttp, branch: &str, tag: &str) -> Result<Operation> {
-    let arguments = json!({"branch_id": branch, "message": format!("{tag} found it")});
+    let lessons = json!([{"title": format!("What {} showed", words_of(tag)), "lesson": words_of(&tag.repeat(2))}]);
+    let arguments = json!({"branch_id": branch, "message": format!("{tag} found it"), "lessons": lessons});
     accepted(client.call("branch_return", arguments).await?)?;
     Ok(Operation::Folded { branch: branch.to_owned(), tag: tag.to_owned() })
+}
+
+/// Words that are made of a tag and that no other tag gives, so that no two lessons say the same.
+fn words_of(tag: &str) -> String {
+    let letter = |byte: u8| ["ba", "de", "fi", "go", "lu", "ma", "ne", "ri", "so", "tu"][usize::from(byte % 10)];
+    let digits: String = tag.bytes().filter(u8::is_ascii_digit).map(letter).collect();
+    (0..6).map(|place| format!("{}{digits}", letter(place))).collect::<Vec<_>>().join(" ")
 }
 
 async fn roll_back(client: &McpHttp, session: &str, branch: &str) -> Result<Operation> {

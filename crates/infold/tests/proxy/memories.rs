@@ -6,7 +6,8 @@ use infold_testkit::model::{Received, Script, Step};
 use infold_testkit::{Era, McpHttp};
 use serde_json::json;
 
-use crate::proxy::scene::{ASKED, Scene, marker, path};
+use crate::proxy::scene::{ASKED, Scene, content, marker, path};
+use crate::support::{Database, PATIENCE, POLL};
 
 const FOUND: &str = "All three files are about harbours.";
 const TASK: &str = "Read three harbour files";
@@ -67,4 +68,110 @@ async fn fr_005_the_brief_that_the_model_gets_has_the_memories_in_it_once_and_ne
         assert!(main.last().unwrap().holds(FOUND), "{client:?}: it has folded");
         assert!(main.iter().all(|turn| !turn.holds(LESSON)), "{client:?}: its parent is never shown them");
     }
+}
+
+/// Steps that read a file in the main thread, and then work in a branch.
+fn looking_and_working() -> Vec<Step> {
+    let mut steps = vec![read_file(&path(1)), Step::text("Looked.")];
+    steps.extend(branch_work(&Work::reading(TASK, [path(2)], FOUND)));
+    steps.push(Step::text("Done."));
+    steps
+}
+
+/// Teaches a lesson in a branch that has read the first and the third file.
+async fn teach_by_reading(scene: &Scene) {
+    let mcp = McpHttp::connect(scene.daemon.base_url(), Era::Modern).await.unwrap();
+    let opened = mcp.call("branch_create", json!({"session_id": "first", "description": TASK})).await.unwrap();
+    let branch = opened.structured.clone().unwrap()["branch_id"].clone();
+    for number in [1, 3] {
+        let arguments = json!({"file_path": path(number)});
+        let read = json!({"tool_name": "Read", "arguments": arguments, "content": content(number)});
+        scene.api().post("/api/v1/sessions/first/results", &read).await.unwrap().with_status(200).unwrap();
+    }
+    let lessons = json!([{"title": "Reading the harbour files", "lesson": LESSON}]);
+    let returned = json!({"branch_id": branch, "message": "Done.", "lessons": lessons});
+    assert!(mcp.call("branch_return", returned).await.unwrap().is_ok());
+    mcp.call("memory_search", json!({"query": TASK})).await.unwrap();
+}
+
+/// Waits until it is noted of both files whether they have changed.
+async fn until_changed(scene: &Scene, wanted: [&str; 2]) {
+    let query = "SELECT CAST(changed AS TEXT) FROM memory_marks ORDER BY file";
+    let found = || Database::look(scene.daemon.data()).unwrap().rows(query).unwrap();
+    let noted = async {
+        while found() != wanted {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    let noted = tokio::time::timeout(PATIENCE, noted).await;
+    noted.unwrap_or_else(|_| panic!("it stays {:?}, not {wanted:?}", found()));
+}
+
+/// Another content of a file.
+fn changed(number: usize) -> String {
+    content(number).replace("u32", "u64")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_main_thread_reads_shows_whether_the_code_has_changed_since() {
+    // Codex reads files with a shell, and what a shell prints is not taken for a file.
+    for client in [Client::ClaudeCode, Client::OpenCode] {
+        let script = [looking_and_working(), looking_and_working()].into_iter().flatten();
+        let scene = Scene::start(Script::new(script)).await;
+        teach_by_reading(&scene).await;
+        until_changed(&scene, ["0", "0"]).await;
+        let mut agent = scene.agent(client, "reading").await;
+
+        agent.file(&path(1), &changed(1));
+        agent.work(ASKED).await.unwrap();
+        until_changed(&scene, ["1", "0"]).await;
+        agent.work("Go on.").await.unwrap();
+        let first = quotation(scene.branch_turns().last().unwrap());
+        assert!(first.contains(" · the code has changed since"), "{client:?}: {first}");
+
+        agent.file(&path(1), &content(1));
+        agent.work("Look again.").await.unwrap();
+        until_changed(&scene, ["0", "0"]).await;
+        agent.work("Go on.").await.unwrap();
+        let second = quotation(scene.branch_turns().last().unwrap());
+        assert!(!second.contains("changed since"), "{client:?}: {second}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_noted_of_what_a_session_reads_that_is_left_alone() {
+    let look = || {
+        let (first, third) = (read_file(&path(1)), read_file(&path(3)));
+        Step::seeing(
+            move |received| if received.holds(ASKED) { first.decision(received) } else { third.decision(received) },
+        )
+    };
+    let steps = [look(), Step::text("Looked."), look(), Step::text("Looked.")];
+    let scene = Scene::start(Script::new(steps)).await;
+    teach_by_reading(&scene).await;
+    let mut quiet = scene.agent(Client::ClaudeCode, "quiet").await;
+    quiet.file(&path(1), &changed(1));
+    quiet.work(ASKED).await.unwrap();
+    until_changed(&scene, ["1", "0"]).await;
+
+    let listed = scene.api().get("/api/v1/requests").await.unwrap().body;
+    let session = listed["requests"][0]["session_id"].as_str().unwrap_or_else(|| panic!("{listed}"));
+    let silence = ["memory", "silence", &format!("session:{session}")];
+    assert!(scene.daemon.program(&silence).output().await.unwrap().status.success());
+    quiet.file(&path(1), &content(1));
+    quiet.work("Look again.").await.unwrap();
+    let mut other = scene.agent(Client::ClaudeCode, "other").await;
+    other.file(&path(3), &changed(3));
+    other.work("Look at the third one.").await.unwrap();
+    until_changed(&scene, ["1", "1"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_subagent_reads_shows_it_too() {
+    let scene = Scene::start(Script::new([read_file(&path(1)), Step::text("Looked.")])).await;
+    teach_by_reading(&scene).await;
+    let mut agent = scene.agent(Client::ClaudeCode, "parent").await.subagent("helper");
+    agent.file(&path(1), &changed(1));
+    agent.work(ASKED).await.unwrap();
+    until_changed(&scene, ["1", "0"]).await;
 }

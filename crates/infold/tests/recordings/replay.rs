@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::home::Home;
 use super::{EACH_CLIENT, fixture};
@@ -69,4 +69,78 @@ fn a_session_that_is_there_twice_is_played_once() {
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(report["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(report["skipped"][0]["reason"], "it was played already");
+}
+
+/// Lines of a session of Claude Code, a minute apart.
+fn claude_code(session: &str, day: u32, messages: Vec<Value>) -> String {
+    let lines = messages.into_iter().enumerate().map(|(at, message)| {
+        let parent = at.checked_sub(1).map(|before| format!("{session}-{before}"));
+        let line = json!({
+            "parentUuid": parent, "uuid": format!("{session}-{at}"), "sessionId": session, "isSidechain": false,
+            "cwd": "/home/dev/project", "timestamp": format!("2026-03-{day:02}T10:{at:02}:00.000Z"),
+            "type": message["role"], "message": message, "version": "2.1.0",
+        });
+        line.to_string() + "\n"
+    });
+    lines.collect()
+}
+
+fn says(text: &str) -> Value {
+    json!({"role": "assistant", "model": "m", "id": text, "type": "message", "content": [{"type": "text", "text": text}]})
+}
+
+fn calls(id: &str, tool: &str, input: Value) -> Value {
+    let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+    json!({"role": "assistant", "model": "m", "id": id, "type": "message", "content": [call]})
+}
+
+fn gives(id: &str, text: &str) -> Value {
+    let result = json!({"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": text}]});
+    json!({"role": "user", "content": [result]})
+}
+
+#[test]
+fn with_memories_it_says_which_lessons_would_have_been_there_when_they_were_needed() {
+    let home = Home::new();
+    let report = "The snapshot tests of the parser fail because fixtures/parser.json is stale. You must run `just \
+                  fixtures` before them, because src/parser/rows.rs reads that file only once.";
+    let prompt = "The snapshot tests in src/parser/rows.rs fail. Find out why and mend them.";
+    let task = json!({"description": "Mend the snapshot tests of the parser", "prompt": prompt});
+    let earlier = vec![json!({"role": "user", "content": "Mend it."}), calls("t", "Task", task), gives("t", report)];
+    let read = json!({"file_path": "/home/dev/project/src/parser/rows.rs"});
+    let later = vec![
+        json!({"role": "user", "content": "The snapshot tests of the parser in src/parser/rows.rs fail again."}),
+        calls("r", "Read", read),
+        gives("r", "fn rows() {}"),
+        says("It is mended."),
+    ];
+    // The later session is named first: times count, not the order of files.
+    home.write("a-later.jsonl", &claude_code("later", 2, later));
+    home.write("b-earlier.jsonl", &claude_code("earlier", 1, earlier));
+    let (later, earlier) = (home.join("a-later.jsonl"), home.join("b-earlier.jsonl"));
+    let arguments = ["replay", later.to_str().unwrap(), earlier.to_str().unwrap(), "--memories"];
+    let ended = home.run(&arguments);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    insta::assert_snapshot!("memories", ended.stdout);
+    assert_eq!(home.run(&arguments).stdout, ended.stdout, "the same recordings give the same");
+    assert!(!home.data().exists(), "nothing of the user's is opened or made");
+
+    let json: Value = serde_json::from_str(&home.run(&[&arguments[..], &["--json"]].concat()).stdout).unwrap();
+    assert_eq!((&json["totals"]["works"], &json["totals"]["given"]), (&json!(2), &json!(1)), "{json}");
+    assert_eq!(json["works"][0]["session"], "earlier");
+    assert_eq!(json["works"][0]["learnt"].as_array().map(Vec::len), Some(1));
+    let off = home.run(&[&arguments[..], &["--set", "memory.learn=off"]].concat());
+    assert!(off.stdout.contains("nothing that was learnt had to do with what came later"), "{}", off.stdout);
+}
+
+#[test]
+fn with_memories_every_client_s_recordings_can_be_played() {
+    let files = all();
+    let ended = Home::new().run(&arguments(&files, &["--memories", "--json"]));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let json: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let played = json["totals"]["sessions"].as_u64().unwrap() + json["skipped"].as_array().unwrap().len() as u64;
+    assert_eq!(played, files.len() as u64, "{json}");
+    let ended = Home::new().run(&["replay", "--memories", "--html", "page.html"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
 }

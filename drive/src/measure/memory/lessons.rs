@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use infold_core::EndReason;
 use infold_core::memory::{
-    BranchWork, ComparedLesson, ComparedTexts, DistilledDraft, EndedBranch, FileUse, GivenTexts, MemoryKind,
-    NEIGHBOURS_MAX, NearMemory, NoLesson, Placing, RunCommand, SearchedMemory, SearchedTexts, Shingles, TextVector,
-    Trust, distil, place,
+    BranchWork, ComparedLesson, ComparedTexts, DistilledDraft, EndedBranch, FileUse, MemoryKind, NEIGHBOURS_MAX,
+    NearMemory, NoLesson, Placing, RunCommand, SearchedMemory, SearchedTexts, Shingles, TextVector, Trust, distil,
+    place,
 };
 
 use super::plain::PlainTexts;
@@ -73,8 +73,7 @@ impl<'a> SubtaskLesson<'a> {
             NearMemory { lesson: other.compared.clone(), meaning }
         };
         let near: Vec<NearMemory> = nearest.iter().take(NEIGHBOURS_MAX).map(near).collect();
-        let nothing = Shingles::default();
-        place(&self.compared, &near, GivenTexts { rule_files: &nothing, memories: &nothing })
+        place(&self.compared, &near, &Shingles::default())
     }
 }
 
@@ -122,7 +121,7 @@ impl<'a> Learnt<'a> {
             match lesson.placed(&learnt.kept) {
                 Placing::New => of_its_kind.new += 1,
                 Placing::Replaces(_) => of_its_kind.replacing += 1,
-                Placing::Same(_) | Placing::Waits(_) | Placing::AlreadyKnown(_) => {
+                Placing::Same(_) | Placing::Waits(_) | Placing::AlreadyKnown => {
                     of_its_kind.duplicates += 1;
                     continue;
                 }

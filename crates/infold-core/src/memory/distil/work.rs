@@ -108,7 +108,7 @@ impl RunCommand {
 }
 
 /// What a result says about a failure, in a short line; `None` if it shows none.
-fn failure(result: &str) -> Option<String> {
+pub(in crate::memory) fn failure(result: &str) -> Option<String> {
     let lines: Vec<&str> = result.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let ends = lines.iter().take(STATUS_LINES).chain(lines.iter().rev().take(STATUS_LINES));
     let has_failed = ends.filter_map(|line| exit_code(line)).any(|code| code != 0);

@@ -39,6 +39,8 @@ fn a_later_read_of_the_same_lines_says_that_nothing_changed_and_one_of_others_th
         seen("Read", r#"{"file_path":"/home/me/one/src/parse.rs","limit":1}"#, "1→fn parse(input: &str) -> Tree {");
     assert_eq!(part.has_changed(&mark), None, "a part says nothing about the rest");
     assert!(!read(CODE).is_file("/home/me/one/src/other.rs"));
+    let unchanged = "File unchanged since last read. The earlier content is still current.";
+    assert_eq!(read(unchanged).has_changed(&mark), None, "a word of the tool's is not the file");
 }
 
 #[test]

@@ -23,8 +23,7 @@ fn near(lesson: ComparedLesson) -> NearMemory {
 
 /// What becomes of a lesson beside one neighbour.
 fn beside(new: &ComparedLesson, old: NearMemory) -> Placing {
-    let nothing = Shingles::default();
-    place(new, &[old], GivenTexts { rule_files: &nothing, memories: &nothing })
+    place(new, &[old], &Shingles::default())
 }
 
 #[test]
@@ -62,18 +61,12 @@ fn what_says_otherwise_takes_the_place_of_the_older_unless_it_is_trusted_less() 
 }
 
 #[test]
-fn what_the_agent_was_given_to_read_is_not_learnt() {
-    let (mut rules, mut shown) = (Shingles::default(), Shingles::default());
-    rules.add(&format!("# Rules\n{TITLE}. {LESSON}\nAlways write tests."));
-    let nothing = Shingles::default();
-    let new = lesson(LESSON, MemoryKind::Works);
-    let from_rules = GivenTexts { rule_files: &rules, memories: &nothing };
-    assert_eq!(place(&new, &[], from_rules), Placing::AlreadyKnown(KnownFrom::RuleFile));
+fn what_the_agent_was_shown_is_not_learnt() {
+    let mut shown = Shingles::default();
     shown.add(&format!("{TITLE}\n{LESSON}"));
-    let from_memory = GivenTexts { rule_files: &nothing, memories: &shown };
-    assert_eq!(place(&new, &[], from_memory), Placing::AlreadyKnown(KnownFrom::Memory));
+    assert_eq!(place(&lesson(LESSON, MemoryKind::Works), &[], &shown), Placing::AlreadyKnown);
     let other = compared("Deploys need two keys", "One is in the vault, the other with Anna.", MemoryKind::Fact, &[]);
-    assert_eq!(place(&other, &[], GivenTexts { rule_files: &rules, memories: &shown }), Placing::New);
+    assert_eq!(place(&other, &[], &shown), Placing::New);
 }
 
 #[test]

@@ -36,20 +36,25 @@ impl TextWords {
                 values.extend(words(atom.name).into_iter().map(|word| word.text));
             }
         });
-        let (mut all, mut negations) = (BTreeSet::new(), 0);
+        let mut all = BTreeSet::new();
         for word in words(text) {
-            if NEGATIONS.binary_search(&word.text.as_str()).is_ok() {
-                negations += 1;
-            }
             if word.text.chars().any(char::is_numeric) {
                 values.insert(word.text.clone());
             }
             all.insert(word.text);
         }
-        let is_plain = |word: &&String| !values.contains(*word) && NEGATIONS.binary_search(&word.as_str()).is_err();
-        let plain = all.iter().filter(is_plain).cloned().collect();
-        Self { all, plain, values, identifiers, negations }
+        let plain = all.iter().filter(|word| !values.contains(*word) && !is_negation(word)).cloned().collect();
+        Self { all, plain, values, identifiers, negations: negations_in(text).len() }
     }
+}
+
+/// The words that negate something in a text, as often as they occur.
+pub(crate) fn negations_in(text: &str) -> Vec<String> {
+    words(text).into_iter().map(|word| word.text).filter(|word| is_negation(word)).collect()
+}
+
+fn is_negation(word: &str) -> bool {
+    NEGATIONS.binary_search(&word).is_ok()
 }
 
 /// How much of two sets is in both.

@@ -69,3 +69,25 @@ proptest! {
         prop_assert!(0.0 <= less && less <= some && some <= all && all <= 1.0);
     }
 }
+
+#[test]
+fn words_that_somebody_chose_are_enough_whatever_files_there_are() {
+    let query = MemoryQuery::new(QueryTexts {
+        description: "Change the functions of the harbour files",
+        prompt: "Read every file first.",
+        git_branch: None,
+    });
+    let texts = SearchedTexts {
+        title: "The harbour files are generated",
+        lesson: "The harbour files are generated: change harbour.tmpl and run just harbour, never the files.",
+        ..SearchedTexts::default()
+    };
+    let without = SearchedMemory::of(&texts);
+    let with = SearchedMemory::of(&SearchedTexts { read: &["/p/quay-01.rs"], ..texts });
+    let judged = |memory: &SearchedMemory| {
+        let relevance = Relevance::new(&query, [memory]);
+        (relevance.of(memory), relevance.of_written(memory))
+    };
+    assert!(judged(&with).0 < judged(&without).0);
+    assert!(judged(&with).1 >= judged(&without).0, "{:?} {:?}", judged(&with), judged(&without));
+}

@@ -12,6 +12,7 @@ pub(super) const KEYWORD_BYTES_MIN: usize = 3;
 const HEAD_BYTES: usize = 4;
 /// A table's size in bits, as a power of two: 8 KiB.
 const TABLE_BITS_LOG: u32 = 16;
+const TABLE_WORDS: usize = 1 << (TABLE_BITS_LOG - 6);
 
 /// The keywords of a set of rules, and which rules each calls for.
 #[derive(Debug)]
@@ -19,12 +20,18 @@ pub(super) struct Keywords {
     /// Those that are just as long as a keyword has to be.
     short: Heads,
     long: Heads,
+    /// The last three bytes of all heads: most places of a text have none of them, and are passed over by one look.
+    ends: HeadTable,
 }
+
+/// A bit for each head that there is. Another head may have the same bit.
+#[derive(Debug)]
+struct HeadTable(Box<[u64; TABLE_WORDS]>);
 
 /// Keywords by their first bytes.
 #[derive(Debug)]
 struct Heads {
-    table: Vec<u64>,
+    table: HeadTable,
     /// For each word of the table how many bits are set before it.
     set_before: Vec<u32>,
     /// For each bit that is set, where its keywords begin in `keywords`; they end where the next bit's begin.
@@ -43,8 +50,15 @@ impl Keywords {
     /// The keywords, in lower case and none shorter than [`KEYWORD_BYTES_MIN`], each with its rules.
     pub(super) fn new(keywords: impl Iterator<Item = (String, Vec<usize>)>) -> Self {
         let all = keywords.map(|(word, rules)| Keyword { word: word.into_bytes().into(), rules });
-        let (short, long) = all.partition(|keyword| keyword.word.len() == KEYWORD_BYTES_MIN);
-        Self { short: Heads::new(short, KEYWORD_BYTES_MIN), long: Heads::new(long, HEAD_BYTES) }
+        let (short, long): (Vec<Keyword>, Vec<Keyword>) =
+            all.partition(|keyword| keyword.word.len() == KEYWORD_BYTES_MIN);
+        let ends = HeadTable::new(
+            short
+                .iter()
+                .map(|keyword| head(&keyword.word[..KEYWORD_BYTES_MIN]))
+                .chain(long.iter().map(|keyword| head(&keyword.word[HEAD_BYTES - KEYWORD_BYTES_MIN..HEAD_BYTES]))),
+        );
+        Self { short: Heads::new(short, KEYWORD_BYTES_MIN), long: Heads::new(long, HEAD_BYTES), ends }
     }
 
     /// Calls `found` with the place of every keyword in a text, and the rules that it calls for.
@@ -57,10 +71,13 @@ impl Keywords {
         for (at, byte) in text.iter().enumerate() {
             last_four = last_four << 8 | u32::from(byte.to_ascii_lowercase());
             let last_three = last_four & 0x00ff_ffff;
-            if self.long.may_have(last_four) {
+            if !self.ends.may_have(last_three) {
+                continue;
+            }
+            if self.long.table.may_have(last_four) {
                 self.long.compare(text, (at + 1).wrapping_sub(HEAD_BYTES), last_four, &mut found)?;
             }
-            if self.short.may_have(last_three) {
+            if self.short.table.may_have(last_three) {
                 self.short.compare(text, (at + 1).wrapping_sub(KEYWORD_BYTES_MIN), last_three, &mut found)?;
             }
         }
@@ -68,21 +85,43 @@ impl Keywords {
     }
 }
 
+impl HeadTable {
+    fn new(heads: impl Iterator<Item = u32>) -> Self {
+        let mut table = Self(Box::new([0; TABLE_WORDS]));
+        heads.for_each(|head| _ = table.set(head));
+        table
+    }
+
+    /// Sets the bit of a head, and says whether it was not set before.
+    fn set(&mut self, head: u32) -> bool {
+        let is_new = !self.may_have(head);
+        let bit = table_bit(head);
+        self.0[bit / 64] |= 1 << (bit % 64);
+        is_new
+    }
+
+    /// Whether a head may be among them.
+    #[inline]
+    fn may_have(&self, head: u32) -> bool {
+        let bit = table_bit(head);
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
+}
+
 impl Heads {
     fn new(mut keywords: Vec<Keyword>, head_bytes: usize) -> Self {
         let bit = |keyword: &Keyword| table_bit(head(&keyword.word[..head_bytes]));
         keywords.sort_by_key(bit);
-        let mut table = vec![0_u64; 1 << (TABLE_BITS_LOG - 6)];
+        let mut table = HeadTable::new(std::iter::empty());
         let mut starts = Vec::new();
         for (at, keyword) in keywords.iter().enumerate() {
-            let bit = bit(keyword);
-            if table[bit / 64] >> (bit % 64) & 1 == 0 {
-                table[bit / 64] |= 1 << (bit % 64);
+            if table.set(head(&keyword.word[..head_bytes])) {
                 starts.push(at);
             }
         }
         starts.push(keywords.len());
         let set_before = table
+            .0
             .iter()
             .scan(0, |set, word| {
                 let before = *set;
@@ -91,13 +130,6 @@ impl Heads {
             })
             .collect();
         Self { table, set_before, starts, keywords }
-    }
-
-    /// Whether a keyword may begin with these bytes.
-    #[inline]
-    fn may_have(&self, head: u32) -> bool {
-        let bit = table_bit(head);
-        self.table[bit / 64] >> (bit % 64) & 1 == 1
     }
 
     /// Calls `found` with the keywords that the text has at `at`. The table has a bit for their first bytes.
@@ -109,7 +141,7 @@ impl Heads {
         found: &mut impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
     ) -> Result<(), E> {
         let bit = table_bit(head);
-        let set_in_word = (self.table[bit / 64] & ((1 << (bit % 64)) - 1)).count_ones();
+        let set_in_word = (self.table.0[bit / 64] & ((1 << (bit % 64)) - 1)).count_ones();
         let nth = (self.set_before[bit / 64] + set_in_word) as usize;
         for keyword in &self.keywords[self.starts[nth]..self.starts[nth + 1]] {
             let end = at.saturating_add(keyword.word.len());

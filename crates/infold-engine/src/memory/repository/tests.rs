@@ -52,6 +52,56 @@ fn what_only_looks_like_a_repository_is_a_folder_of_its_own_or_a_name_and_never_
     }
 }
 
+#[test]
+fn a_submodule_is_a_project_of_its_own() {
+    let home = tempfile::tempdir().unwrap();
+    let (repository, outer) = (home.path().join("one"), home.path().join("outer"));
+    for folder in [&repository, &outer] {
+        std::fs::create_dir_all(folder).unwrap();
+        git(folder, &["init", "-q"]);
+        git(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    }
+    git(&outer, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../one", "inner"]);
+    let inner = project_of(&outer.join("inner"));
+    assert_eq!(inner.git_branch.as_deref(), Some("main"));
+    assert!(inner.project != project_of(&outer).project && inner.project != project_of(&repository).project);
+}
+
+#[test]
+fn a_folder_that_points_to_a_repository_is_none_of_its_worktrees_unless_that_points_back() {
+    let home = tempfile::tempdir().unwrap();
+    let (repository, worktree) = (home.path().join("one"), home.path().join("two"));
+    std::fs::create_dir_all(&repository).unwrap();
+    git(&repository, &["init", "-q"]);
+    git(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&repository, &["worktree", "add", "-q", worktree.to_str().unwrap()]);
+    let (ours, theirs) = (project_of(&repository).project, repository.join(".git"));
+
+    let liar = |name: &str, points: &dyn Fn(&Path)| {
+        let folder = home.path().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        points(&folder);
+        assert_ne!(project_of(&folder).project, ours, "{name}");
+    };
+    let names = |target: &Path| format!("gitdir: {}\n", target.display());
+    liar("file", &|folder| std::fs::write(folder.join(".git"), names(&theirs)).unwrap());
+    liar("worktree", &|folder| std::fs::write(folder.join(".git"), names(&theirs.join("worktrees/two"))).unwrap());
+    liar("link", &|folder| std::os::unix::fs::symlink(&theirs, folder.join(".git")).unwrap());
+    liar("common", &|folder| {
+        git(folder, &["init", "-q"]);
+        std::fs::write(folder.join(".git/commondir"), theirs.to_str().unwrap()).unwrap();
+    });
+    liar("own", &|folder| {
+        let own = folder.join("worktrees/own");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(folder.join(".git"), names(&own)).unwrap();
+        std::fs::write(own.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(own.join("gitdir"), folder.join(".git").to_str().unwrap()).unwrap();
+        std::fs::write(own.join("commondir"), theirs.to_str().unwrap()).unwrap();
+        std::fs::write(own.join("config"), format!("[core]\nworktree = {}\n", folder.display())).unwrap();
+    });
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {

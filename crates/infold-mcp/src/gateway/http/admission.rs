@@ -1,43 +1,78 @@
 //! Lets requests in where the server wants to know who asks: each carries the token of the server's login. One that is
 //! refused is sent once more, if there is a newer token by then.
 
-use reqwest::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use reqwest::{RequestBuilder, Response, StatusCode};
+use std::sync::Arc;
+
+use reqwest::StatusCode;
+use reqwest::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 
 use super::helper::MadeHeaders;
 use super::reading::shown;
-use super::{HttpLeg, unreachable};
+use super::{HttpLeg, Outgoing, ServerResponse, unreachable};
 use crate::gateway::error::{LinkError, RpcError};
 use crate::gateway::login::{Bearer, LoginError, ServerTokens};
 
 impl HttpLeg {
     /// Sends a request, with the headers that the server's command makes, if there is one.
-    pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, LinkError> {
-        match &self.made {
-            Some(made) => Box::pin(send_with(made, request)).await,
-            None => self.send_logged_in(request).await,
+    pub(super) async fn send(&self, request: Outgoing) -> Result<ServerResponse, LinkError> {
+        match (&self.made, &self.tokens) {
+            (Some(made), _) => Box::pin(self.send_with(made, request)).await,
+            (None, Some(tokens)) => Box::pin(self.send_logged_in(tokens, request)).await,
+            (None, None) => self.send_as_it_is(&request).await,
         }
     }
 
-    /// Sends a request, with the token of the login if there is one.
-    async fn send_logged_in(&self, request: RequestBuilder) -> Result<Response, LinkError> {
-        let Some(tokens) = &self.tokens else { return send_as(request, None).await };
-        let again = request.try_clone();
+    /// Sends a request, with the token of the login.
+    async fn send_logged_in(&self, tokens: &Arc<ServerTokens>, request: Outgoing) -> Result<ServerResponse, LinkError> {
         let bearer = match tokens.at_hand() {
             Some(bearer) => bearer,
             None => self.finished(Box::pin(tokens.clone().bearer())).await?,
         };
-        let response = send_as(request, bearer.as_ref()).await?;
+        let response = match &bearer {
+            Some(bearer) => self.send_as_it_is(&request.by(bearer)).await?,
+            None => self.send_as_it_is(&request).await?,
+        };
         self.note_scopes(tokens, &response).await;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
 
-        let newer = self.finished(Box::pin(tokens.clone().renewed(bearer))).await?;
-        match newer.zip(again) {
-            Some((bearer, again)) => send_as(again, Some(&bearer)).await,
+        match self.finished(Box::pin(tokens.clone().renewed(bearer))).await? {
+            Some(bearer) => self.send_as_it_is(&request.by(&bearer)).await,
             None => Ok(response),
         }
+    }
+
+    /// Sends a request with headers that a command makes; one that is refused is sent once more, if it makes others then.
+    async fn send_with(&self, made: &MadeHeaders, request: Outgoing) -> Result<ServerResponse, LinkError> {
+        let headers = made.headers().await?;
+        let response = self.send_as_it_is(&request.with(&headers)).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        match made.renewed(&headers).await? {
+            Some(headers) => self.send_as_it_is(&request.with(&headers)).await,
+            None => Ok(response),
+        }
+    }
+
+    async fn send_as_it_is(&self, request: &Outgoing) -> Result<ServerResponse, LinkError> {
+        let Some(nearby) = &self.nearby else { return Box::pin(self.send_far(request)).await };
+        let response = nearby.send(request).await?;
+        // A server that sends the request elsewhere has done nothing with it. Following it is the client's.
+        if response.status().is_redirection() {
+            return Box::pin(self.send_far(request)).await;
+        }
+        Ok(ServerResponse::Near(Box::new(response)))
+    }
+
+    async fn send_far(&self, request: &Outgoing) -> Result<ServerResponse, LinkError> {
+        let mut far = self.client.request(request.method.clone(), self.url.clone()).headers(request.headers.clone());
+        if !request.body.is_empty() {
+            far = far.body(request.body.clone());
+        }
+        let sent = far.send().await;
+        sent.map(ServerResponse::Far).map_err(|error| unreachable(&error.without_url()))
     }
 
     /// Lets work on the login end, even if nobody waits for the request any more: half of an exchange is a lost login.
@@ -50,7 +85,7 @@ impl HttpLeg {
     }
 
     /// If the login does not go far enough, the next one is to ask for what was missing.
-    async fn note_scopes(&self, tokens: &std::sync::Arc<ServerTokens>, response: &Response) {
+    async fn note_scopes(&self, tokens: &Arc<ServerTokens>, response: &ServerResponse) {
         let challenges = response.headers().get_all(WWW_AUTHENTICATE);
         let missing = challenges.iter().filter_map(|challenge| missing_scopes(challenge.to_str().ok()?));
         let missing: Vec<String> = missing.flatten().collect();
@@ -102,25 +137,23 @@ impl HttpLeg {
     }
 }
 
-/// Sends a request with headers that a command makes; one that is refused is sent once more, if it makes others then.
-async fn send_with(made: &MadeHeaders, request: RequestBuilder) -> Result<Response, LinkError> {
-    let again = request.try_clone();
-    let headers = made.headers().await?;
-    let response = send_as(request.headers((*headers).clone()), None).await?;
-    if response.status() != StatusCode::UNAUTHORIZED {
-        return Ok(response);
+impl Outgoing {
+    /// The same, with the token of a login.
+    fn by(&self, bearer: &Bearer) -> Self {
+        let mut request = self.clone();
+        bearer.header().map(|header| request.headers.append(AUTHORIZATION, header));
+        request
     }
-    match made.renewed(&headers).await?.zip(again) {
-        Some((headers, again)) => send_as(again.headers((*headers).clone()), None).await,
-        None => Ok(response),
-    }
-}
 
-async fn send_as(mut request: RequestBuilder, bearer: Option<&Bearer>) -> Result<Response, LinkError> {
-    if let Some(header) = bearer.and_then(Bearer::header) {
-        request = request.header(AUTHORIZATION, header);
+    /// The same, with these headers in place of others of their names.
+    fn with(&self, made: &HeaderMap) -> Self {
+        let mut request = self.clone();
+        for name in made.keys() {
+            request.headers.remove(name);
+        }
+        made.iter().for_each(|(name, value)| _ = request.headers.append(name, value.clone()));
+        request
     }
-    request.send().await.map_err(|error| unreachable(&error.without_url()))
 }
 
 /// The rights that a challenge says are missing; `None` if it is about something else.

@@ -27,11 +27,10 @@ pub(super) fn own(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(map)
 }
 
-/// What the newer era repeats of a request in its head.
-pub(super) fn standard(request: &HttpRequest<'_>) -> HeaderMap {
-    let mut headers = HeaderMap::new();
+/// Adds what the newer era repeats of a request in its head.
+pub(super) fn add_standard(headers: &mut HeaderMap, request: &HttpRequest<'_>) {
     if request.era == LinkEra::Legacy {
-        return headers;
+        return;
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN_VERSION));
     let params = &request.message["params"];
@@ -45,9 +44,8 @@ pub(super) fn standard(request: &HttpRequest<'_>) -> HeaderMap {
     if request.method == "tools/call"
         && let Some(schema) = request.schema
     {
-        mark(&mut headers, schema, &params["arguments"], 0);
+        mark(headers, schema, &params["arguments"], 0);
     }
-    headers
 }
 
 /// Adds the arguments that a schema marks with `x-mcp-header`.

@@ -59,7 +59,7 @@ impl HttpLeg {
     async fn listen_once(self: &Arc<Self>, place: &mut StreamPlace) -> Next {
         let mut request = self.to(Method::GET, LinkEra::Legacy);
         if let Some(id) = place.last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-            request = request.header("last-event-id", id);
+            request.headers.insert("last-event-id", id);
         }
         let Ok(mut response) = self.send(request).await else { return Next::Again };
         let status = response.status();

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::time::sleep;
 
 use super::sse::{EventData, SseReader, StreamEvent};
-use super::{HttpLeg, HttpRequest, unreachable};
+use super::{HttpLeg, HttpRequest, ServerResponse};
 use crate::gateway::era::LinkEra;
 use crate::gateway::error::LinkError;
 use crate::gateway::message::{self, Incoming};
@@ -56,7 +56,7 @@ impl HttpLeg {
     pub(super) async fn read_answer(
         self: &Arc<Self>,
         request: &HttpRequest<'_>,
-        response: Response,
+        response: ServerResponse,
     ) -> Result<Value, LinkError> {
         let status = response.status();
         if self.is_session_gone(status, request.era) {
@@ -81,7 +81,11 @@ impl HttpLeg {
     }
 
     /// Follows a stream, and those that resume it, until the answer comes.
-    async fn follow(self: &Arc<Self>, request: &HttpRequest<'_>, mut response: Response) -> Result<Value, LinkError> {
+    async fn follow(
+        self: &Arc<Self>,
+        request: &HttpRequest<'_>,
+        mut response: ServerResponse,
+    ) -> Result<Value, LinkError> {
         let mut place = StreamPlace::default();
         let mut resumes_left = RESUMES_MAX;
         loop {
@@ -101,7 +105,9 @@ impl HttpLeg {
                 return Err(broken);
             }
             sleep(place.pause()).await;
-            response = self.send(self.to(Method::GET, request.era).header(LAST_EVENT_ID, id)).await?;
+            let mut again = self.to(Method::GET, request.era);
+            again.headers.insert(LAST_EVENT_ID, id);
+            response = self.send(again).await?;
             if !response.status().is_success() || !is_stream(&response) {
                 return Err(broken);
             }
@@ -112,13 +118,13 @@ impl HttpLeg {
     async fn follow_one(
         self: &Arc<Self>,
         request: &HttpRequest<'_>,
-        mut response: Response,
+        mut response: ServerResponse,
         place: &mut StreamPlace,
     ) -> Result<Option<Value>, LinkError> {
         let bytes_max = self.parts.message_bytes_max;
         let mut reader = SseReader::new(bytes_max);
         let mut pace = Pace::new();
-        while let Some(bytes) = response.chunk().await.map_err(|error| unreachable(&error.without_url()))? {
+        while let Some(bytes) = response.chunk().await? {
             // What says nothing, such as comments, counts too.
             pace.bytes(bytes.len()).await;
             for event in reader.push(&bytes) {
@@ -160,7 +166,7 @@ impl HttpLeg {
     }
 
     /// Why a status is no answer.
-    pub(super) async fn refusal(&self, response: Response) -> LinkError {
+    pub(super) async fn refusal(&self, response: ServerResponse) -> LinkError {
         let status = response.status();
         let header =
             |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -181,15 +187,15 @@ impl HttpLeg {
 }
 
 /// Whether a response is a stream of events.
-pub(super) fn is_stream(response: &Response) -> bool {
+pub(super) fn is_stream(response: &ServerResponse) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     kind.to_ascii_lowercase().starts_with(b"text/event-stream")
 }
 
 /// Reads a body to its end, or to the bound.
-async fn read_body(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, LinkError> {
+async fn read_body(mut response: ServerResponse, bytes_max: usize) -> Result<Vec<u8>, LinkError> {
     let mut body = Vec::new();
-    while let Some(bytes) = response.chunk().await.map_err(|error| unreachable(&error.without_url()))? {
+    while let Some(bytes) = response.chunk().await? {
         if body.len() + bytes.len() > bytes_max {
             return Err(LinkError::TooLong { bytes_max });
         }

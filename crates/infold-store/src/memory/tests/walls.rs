@@ -26,7 +26,7 @@ async fn another_owners_memories_are_not_found_by_any_door() {
     assert_eq!(store.undo_memory_change(mallory(), Some(1), 9).await.unwrap(), UndoAnswer::NotFound);
     assert_eq!(store.undo_memory_change(mallory(), None, 9).await.unwrap(), UndoAnswer::NotFound);
     assert_eq!(store.memory_projects(mallory()).await.unwrap(), []);
-    assert_eq!(store.memory_marks(mallory(), Some(project("p"))).await.unwrap(), []);
+    assert_eq!(store.memory_marks(mallory(), project("p"), every_name()).await.unwrap(), []);
     let steal = |memory: &Memory| {
         let update = MemoryUpdate { memory: memory.clone(), words: None, moved: None };
         (Some(update), ())

@@ -13,6 +13,7 @@ use super::Finding;
 use crate::data_folder;
 use crate::draw::thousands;
 use crate::failure::Refused;
+use crate::memory_models;
 use crate::probe::{Listener, probe};
 use crate::scrub_rules;
 use crate::settings::{InForce, Origin, Scrub, ScrubFault, Settings, Surroundings};
@@ -129,6 +130,15 @@ pub fn scrubber(settings: &Scrub, surroundings: &Surroundings) -> Finding {
         Finding::Good(_) if !in_force.warnings.is_empty() => Finding::Note(in_force.warnings.join("; ")),
         finding @ (Finding::Good(_) | Finding::Note(_) | Finding::Bad { .. }) => finding,
     }
+}
+
+/// Looks at the models that settings name for memories, without asking them. `None` if they name none.
+pub fn memory_models(settings: &Settings, surroundings: &Surroundings) -> Option<Finding> {
+    let problems = memory_models::problems(settings, surroundings)?;
+    Some(match problems.is_empty() {
+        true => Finding::Good("named in settings, with what they need".to_owned()),
+        false => Finding::Note(format!("{}: memories do without it", problems.join("; "))),
+    })
 }
 
 fn self_test() -> Finding {

@@ -99,6 +99,9 @@ pub fn add(args: &AddArgs, invocation: &Invocation) -> anyhow::Result<()> {
     let memories = Memories::open(invocation)?;
     let request = AddMemory { draft, project, replaces: args.replaces.clone() };
     let added = memories.ask(memories.engine.add_memory(&memories.who, request))?;
+    if let Some(file) = &added.said_by {
+        tell("note", format_args!("your rule file {file} says this already"));
+    }
     say(&added.memory, "kept", invocation)
 }
 

@@ -1,9 +1,9 @@
 //! `infold memory list` and `infold memory search`: memories in a table.
 
 use infold_core::memory::{Memory, MemoryKind, MemoryState, Trust};
-use infold_engine::{ListMemories, ListedMemory, MemoryCounts, MemoryPage, StateFilter};
+use infold_engine::{AskStatus, ListMemories, ListedMemory, MemoryCounts, MemoryPage, StateFilter};
 
-use super::{Memories, kind, named_project, this_project};
+use super::{Memories, explain, kind, named_project, this_project};
 use crate::commands::Invocation;
 use crate::commands::sessions::now_ms;
 use crate::draw::{Align, Column, Style, Table, Tone, ago, one_line, thousands};
@@ -38,6 +38,9 @@ pub struct SearchArgs {
     /// What the memories should have to do with
     #[arg(required = true)]
     query: Vec<String>,
+    /// Say why each was found, and whether a branch would be given it
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     which: WhichArgs,
 }
@@ -78,7 +81,8 @@ pub fn run(args: &ListArgs, invocation: &Invocation) -> anyhow::Result<()> {
 
 /// Finds memories that have to do with a text.
 pub fn search(args: &SearchArgs, invocation: &Invocation) -> anyhow::Result<()> {
-    print(ListMemories { query: Some(args.query.join(" ")), ..which(&args.which, invocation)? }, invocation)
+    let query = Some(args.query.join(" "));
+    print(ListMemories { query, explain: args.explain, ..which(&args.which, invocation)? }, invocation)
 }
 
 fn which(args: &WhichArgs, invocation: &Invocation) -> anyhow::Result<ListMemories> {
@@ -96,7 +100,7 @@ fn print(request: ListMemories, invocation: &Invocation) -> anyhow::Result<()> {
     let request = ListMemories { limit: limit + 1, ..request };
     let page = match Memories::in_use(invocation)? {
         Some(memories) => memories.ask(memories.engine.list_memories(&memories.who, &request))?,
-        None => MemoryPage { memories: Vec::new(), counts: MemoryCounts::default() },
+        None => MemoryPage { memories: Vec::new(), reasons: Vec::new(), counts: MemoryCounts::default(), asking: None },
     };
     let output = &invocation.output;
     if output.form == Form::Json {
@@ -104,7 +108,10 @@ fn print(request: ListMemories, invocation: &Invocation) -> anyhow::Result<()> {
     }
     let has_more = page.memories.len() > limit;
     let shown = &page.memories[..page.memories.len().min(limit)];
-    if !shown.is_empty() {
+    if request.explain {
+        let rules = invocation.in_force.settings.memory.rules().injection;
+        output.text(&explain::text(shown, &page.reasons, &rules, &output.style))?;
+    } else if !shown.is_empty() {
         output.text(&table(shown, &output.style))?;
     }
     if invocation.globals.quiet {
@@ -119,7 +126,24 @@ fn print(request: ListMemories, invocation: &Invocation) -> anyhow::Result<()> {
     if page.counts.waiting > 0 {
         tell("note", format_args!("{} wait for you: `infold memory review`", thousands(page.counts.waiting)));
     }
+    if let Some(asking) = &page.asking {
+        tell("note", asked(asking));
+    }
     Ok(())
+}
+
+/// What the model that writes lessons takes, in a line.
+fn asked(asking: &AskStatus) -> String {
+    let AskStatus { model, spending, tokens_per_day } = asking;
+    let problem = spending.problem.as_ref().map_or_else(String::new, |problem| format!("; the last time: {problem}"));
+    format!(
+        "{} took {} of {} tokens today in {} requests to write lessons, and {} branches wait for it{problem}",
+        one_line(model),
+        thousands(spending.tokens),
+        thousands(*tokens_per_day),
+        thousands(spending.requests),
+        thousands(spending.waiting),
+    )
 }
 
 /// Memories in a table.

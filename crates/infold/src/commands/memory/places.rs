@@ -1,6 +1,6 @@
 //! `infold memory silence` and `infold memory projects`.
 
-use infold_engine::Silence;
+use infold_engine::{ProjectRow, Silence};
 use serde_json::json;
 
 use super::{Memories, named_project};
@@ -85,5 +85,20 @@ pub fn projects(args: &ProjectsArgs, invocation: &Invocation) -> anyhow::Result<
     }
     let mut text = if projects.is_empty() { String::new() } else { table.draw(&output.style) };
     silenced.iter().for_each(|scope| text.push_str(&format!("left alone: {scope}\n")));
+    clones(&projects).iter().for_each(|(from, into)| {
+        text.push_str(&format!("same origin: {from} and {into}; --join {from} {into} makes one project of them\n"));
+    });
     Ok(output.text(&text)?)
+}
+
+/// Pairs of projects that say that they have the same origin, the one with fewer memories first.
+fn clones(projects: &[ProjectRow]) -> Vec<(&str, &str)> {
+    let mut pairs = Vec::new();
+    for (at, project) in projects.iter().enumerate() {
+        for other in projects[at + 1..].iter().filter(|other| project.clones.contains(&other.project)) {
+            let (one, other) = if project.live < other.live { (project, other) } else { (other, project) };
+            pairs.push((one.project.as_str(), other.project.as_str()));
+        }
+    }
+    pairs
 }

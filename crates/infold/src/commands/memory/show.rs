@@ -85,7 +85,8 @@ fn text(shown: &ShownDetail, now_ms: u64, style: &Style) -> String {
             MemoryScope::Everywhere => "every project".to_owned(),
         },
     );
-    memory.git_branch.iter().for_each(|name| line("git branch", one_line(name.as_str())));
+    let merged = if row.is_merged { ", merged" } else { "" };
+    memory.git_branch.iter().for_each(|name| line("git branch", format!("{}{merged}", one_line(name.as_str()))));
     lesson.files.iter().for_each(|file| line("file", one_line(file.path.as_str())));
     lesson.commands.iter().for_each(|command| line("command", one_line(command.as_str())));
     if row.is_changed {

@@ -16,6 +16,7 @@ fn branch(id: &str, parent: Option<&str>, mark: Mark, description: &str) -> Bran
         mark,
         used_tokens: 3_500,
         budget_tokens: 8_192,
+        memories: 0,
         generation: 1,
         opened_at_ms: NOW_MS - 200_000,
         ended_at_ms: (!is_open).then_some(NOW_MS - 75_000),

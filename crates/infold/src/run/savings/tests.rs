@@ -40,6 +40,9 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
         server_calls: 41,
         servers: 3,
         stored: 12,
+        memories_given: 3,
+        branches_given: 2,
+        memories_made: 1,
     };
     assert_eq!(
         savings.lines(Agent::Claude),
@@ -48,6 +51,7 @@ fn what_was_folded_and_what_was_sent_is_said_in_a_few_lines() {
             "14 requests: 100,000 input tokens (90 % cached); infold removed 81,000, saving about $0.06",
             "3 long tool results replaced by references, 1 secret removed",
             "41 calls of 3 servers; 12 results stored",
+            "3 memories given to 2 branches, 1 lesson learnt",
             "resume: `infold run claude --continue`",
         ]
     );

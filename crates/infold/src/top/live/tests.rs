@@ -24,6 +24,7 @@ fn view(names: &[&str]) -> TopView {
         sessions: names.iter().map(line).collect(),
         requests: Vec::new(),
         servers: Vec::new(),
+        memories: infold_engine::MemoryCounts::default(),
         totals: RequestTotals::default(),
         rates: Rates::default(),
     }

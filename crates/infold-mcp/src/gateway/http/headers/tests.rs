@@ -7,7 +7,8 @@ use super::*;
 fn headers_of(method: &str, params: Value, schema: Option<Value>) -> Vec<String> {
     let message = json!({ "params": params });
     let request = HttpRequest { id: 1, era: LinkEra::Modern, method, message: &message, schema: schema.as_ref() };
-    let headers = standard(&request);
+    let mut headers = HeaderMap::new();
+    add_standard(&mut headers, &request);
     let mut lines: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
     lines.sort();

@@ -2,12 +2,12 @@
 //! alone is given away again.
 
 /// The name of this process; `None` where the system does not say when it began.
-pub(super) fn own_name() -> Option<String> {
+pub(crate) fn own_name() -> Option<String> {
     name_of(std::process::id())
 }
 
 /// Whether the process of this name still runs. Where that cannot be known, it is taken for alive.
-pub(super) fn lives(name: &str) -> bool {
+pub(crate) fn lives(name: &str) -> bool {
     let Some(number) = name.split(':').next().and_then(|number| number.parse().ok()) else { return true };
     match (name_of(number), own_name()) {
         (Some(now), _) => now == name,
