@@ -92,28 +92,13 @@ impl<'a> Relevance<'a> {
 
     /// How likely it is that a memory has to do with the query, from 0 to 1.
     pub fn of(&self, memory: &SearchedMemory) -> f64 {
-        let has_files = !(memory.edited_files.is_empty() && memory.other_files.is_empty());
-        self.weighed(memory, if has_files { &WITH_FILES } else { &WITHOUT_FILES })
+        weighed(&self.signs(memory), weights_of(memory))
     }
 
     /// The same for a memory whose words somebody chose: they may be enough, whatever files its branch happened to use.
     pub fn of_written(&self, memory: &SearchedMemory) -> f64 {
-        self.of(memory).max(self.weighed(memory, &WITHOUT_FILES))
-    }
-
-    fn weighed(&self, memory: &SearchedMemory, weights: &GateWeights) -> f64 {
-        let GateWeights { signs: weights, base } = weights;
-        let RelevanceSigns { named_files, rare_files, title, lesson, files, same_task } = self.signs(memory);
-        if named_files + title + lesson + files == 0.0 {
-            return 0.0;
-        }
-        let sum = weights.named_files * named_files
-            + weights.rare_files * rare_files
-            + weights.title * title
-            + weights.lesson * lesson
-            + weights.files * files
-            + weights.same_task * same_task;
-        1.0 / (1.0 + (-(base + sum)).exp())
+        let signs = self.signs(memory);
+        weighed(&signs, weights_of(memory)).max(weighed(&signs, &WITHOUT_FILES))
     }
 
     /// What speaks for a memory.
@@ -154,6 +139,26 @@ impl<'a> Relevance<'a> {
         }
         if all > 0.0 { had / all } else { 0.0 }
     }
+}
+
+fn weights_of(memory: &SearchedMemory) -> &'static GateWeights {
+    let has_files = !(memory.edited_files.is_empty() && memory.other_files.is_empty());
+    if has_files { &WITH_FILES } else { &WITHOUT_FILES }
+}
+
+fn weighed(signs: &RelevanceSigns, weights: &GateWeights) -> f64 {
+    let GateWeights { signs: weights, base } = weights;
+    let RelevanceSigns { named_files, rare_files, title, lesson, files, same_task } = signs;
+    if named_files + title + lesson + files == 0.0 {
+        return 0.0;
+    }
+    let sum = weights.named_files * named_files
+        + weights.rare_files * rare_files
+        + weights.title * title
+        + weights.lesson * lesson
+        + weights.files * files
+        + weights.same_task * same_task;
+    1.0 / (1.0 + (-(base + sum)).exp())
 }
 
 fn stems(field: &str) -> impl Iterator<Item = &str> {

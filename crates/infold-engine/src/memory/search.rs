@@ -13,7 +13,7 @@ use super::people::ListedMemory;
 use crate::{Engine, Error};
 
 /// Places by rank at which relevance is found out; further down nothing is shown to a branch.
-const RELEVANCE_PLACES: usize = 100;
+const RELEVANCE_PLACES: usize = 40;
 
 /// A memory in its place among those that were found.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use infold_core::Owner;
 use infold_core::memory::{Memory, MemoryScope, ProjectKey};
 use rusqlite::{Transaction, params};
 
-use super::row::{self, stored};
+use super::row::{self, StoredMemory, stored};
 use super::vectors::{self, MemoryVector};
 use super::words::{self, CodeOf, FieldWords, KnownWord};
 use super::{marks, places};
@@ -95,9 +95,15 @@ fn find(transaction: &Transaction<'_>, search: &MemorySearch) -> Result<FoundMem
     let rarest = rarest(&search.words, &frequencies, search.words_max);
     let terms = known.iter().filter(|known| rarest.contains(&known.word.as_str())).map(|known| known.term.as_str());
     let rowids = matches(transaction, terms, search.limit)?;
+    // The codes keep owners apart already. A fault there must not show anybody's memories to another.
+    let sql = format!("SELECT {} FROM memories WHERE rowid = ?1 AND owner = ?2", row::COLUMNS);
+    let mut statement = transaction.prepare_cached(&sql)?;
     let mut candidates = Vec::with_capacity(rowids.len());
     for rowid in rowids {
-        candidates.extend(candidate(transaction, search, rowid)?);
+        let mut rows = statement.query(params![rowid, search.owner.as_str()])?;
+        if let Some(row) = rows.next()? {
+            candidates.push(candidate(transaction, search, stored(row)?)?);
+        }
     }
     Ok(FoundMemories { candidates, frequencies, memories })
 }
@@ -156,21 +162,16 @@ fn matches<'a>(
 fn candidate(
     transaction: &Transaction<'_>,
     search: &MemorySearch,
-    rowid: i64,
-) -> Result<Option<MemoryCandidate>, StoreError> {
-    // The codes keep owners apart already. A fault there must not show anybody's memories to another.
-    let sql = format!("SELECT {} FROM memories WHERE rowid = ?1 AND owner = ?2", row::COLUMNS);
-    let mut statement = transaction.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![rowid, search.owner.as_str()])?;
-    let Some(found) = rows.next()?.map(stored).transpose()? else { return Ok(None) };
+    found: StoredMemory,
+) -> Result<MemoryCandidate, StoreError> {
     let id = &found.memory.id;
-    Ok(Some(MemoryCandidate {
-        words: words::read(transaction, rowid)?,
+    Ok(MemoryCandidate {
+        words: words::read(transaction, found.rowid)?,
         shown: found.shown,
         used: found.used,
         is_changed: marks::is_changed(transaction, id)?,
         is_merged: found.merged_at_ms.is_some(),
         vector: vectors::read(transaction, id, &search.model)?,
         memory: found.memory,
-    }))
+    })
 }

@@ -1,10 +1,11 @@
 //! A memory as a row.
 
 use infold_core::memory::{
-    Belief, Lesson, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope, MemoryState, ProjectKey, Trust,
+    Belief, LessonSource, Memory, MemoryId, MemoryOrigin, MemoryScope, MemoryState, ProjectKey, Trust,
 };
 use infold_core::{BranchId, Owner, Scrubbed, SessionId};
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::types::FromSql;
+use rusqlite::{OptionalExtension, Row, RowIndex, Transaction, params};
 
 use crate::codec::{Payload, from_json, to_json};
 use crate::gateway::stored_text;
@@ -31,44 +32,65 @@ pub(super) struct StoredMemory {
     pub(super) memory: Memory,
 }
 
+/// Reads a row that begins with [`COLUMNS`]. They are read by their order: finding each by its name takes longer than all
+/// the rest, and a search reads more than a hundred rows.
 pub(super) fn stored(row: &Row<'_>) -> Result<StoredMemory, StoreError> {
-    let content: Payload = row.get("content")?;
-    let lesson: Lesson = from_json("lesson", &content.0)?;
-    let session = row.get::<_, Option<String>>("session")?.map(parse_session_id).transpose()?;
-    let branch = row.get::<_, Option<String>>("branch")?.map(BranchId::from_stored);
-    let generation: Option<u32> = row.get("generation")?;
-    let text = |column: &str| row.get::<_, Option<String>>(column).map(|text| text.map(stored_text));
+    let mut columns = InOrder { row, at: 0 };
+    let rowid = columns.next()?;
+    let id = id_of(columns.next()?)?;
+    let owner = Owner::from_stored(columns.next()?);
+    let project = columns.next::<Option<String>>()?.map(ProjectKey::from_stored);
+    let git_branch = columns.text()?;
+    let (state, replaced_by) = (columns.next::<String>()?, columns.next()?);
+    let (source, trust) = (columns.word(LessonSource::parse)?, columns.word(Trust::parse)?);
+    let label = columns.text()?;
+    let session = columns.next::<Option<String>>()?.map(parse_session_id).transpose()?;
+    let (branch, generation) = (columns.next::<Option<String>>()?.map(BranchId::from_stored), columns.next()?);
+    let ordinal = columns.next()?;
+    let belief = Belief { for_it: columns.next()?, against: columns.next()? };
+    let suspicion = columns.next()?;
+    let replaces = columns.next::<Option<String>>()?.map(id_of).transpose()?;
+    let (made_at_ms, evidence_at_ms) = (columns.next()?, columns.next()?);
+    let (shown, used) = (columns.next()?, columns.next()?);
+    let (shown_at_ms, merged_at_ms) = (columns.next()?, columns.next()?);
+    let content: Payload = columns.next()?;
     let memory = Memory {
-        id: id_of(row.get("id")?)?,
-        scope: row
-            .get::<_, Option<String>>("project")?
-            .map_or(MemoryScope::Everywhere, |project| MemoryScope::Project(ProjectKey::from_stored(project))),
-        git_branch: text("git_branch")?,
-        lesson,
-        origin: MemoryOrigin {
-            owner: Owner::from_stored(row.get("owner")?),
-            source: word(row, "source", LessonSource::parse)?,
-            session,
-            branch: branch.zip(generation),
-            label: text("label")?,
-        },
-        trust: word(row, "trust", Trust::parse)?,
-        belief: Belief { for_it: row.get("for_it")?, against: row.get("against")? },
-        suspicion: row.get("suspicion")?,
-        state: state_of(&row.get::<_, String>("state")?, row.get("replaced_by")?)?,
-        replaces: row.get::<_, Option<String>>("replaces")?.map(id_of).transpose()?,
-        made_at_ms: row.get("made_at")?,
-        evidence_at_ms: row.get("evidence_at")?,
+        id,
+        scope: project.map_or(MemoryScope::Everywhere, MemoryScope::Project),
+        git_branch,
+        lesson: from_json("lesson", &content.0)?,
+        origin: MemoryOrigin { owner, source, session, branch: branch.zip(generation), label },
+        trust,
+        belief,
+        suspicion,
+        state: state_of(&state, replaced_by)?,
+        replaces,
+        made_at_ms,
+        evidence_at_ms,
     };
-    Ok(StoredMemory {
-        rowid: row.get("rowid")?,
-        ordinal: row.get("ordinal")?,
-        shown: row.get("shown")?,
-        used: row.get("used")?,
-        shown_at_ms: row.get("shown_at")?,
-        merged_at_ms: row.get("merged_at")?,
-        memory,
-    })
+    Ok(StoredMemory { rowid, ordinal, shown, used, shown_at_ms, merged_at_ms, memory })
+}
+
+/// The columns of a row, one after the other.
+struct InOrder<'r, 's> {
+    row: &'r Row<'s>,
+    at: usize,
+}
+
+impl InOrder<'_, '_> {
+    fn next<T: FromSql>(&mut self) -> Result<T, StoreError> {
+        self.at += 1;
+        Ok(self.row.get(self.at - 1)?)
+    }
+
+    fn text(&mut self) -> Result<Option<Scrubbed>, StoreError> {
+        Ok(self.next::<Option<String>>()?.map(stored_text))
+    }
+
+    fn word<T>(&mut self, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+        self.at += 1;
+        word(self.row, self.at - 1, parse)
+    }
 }
 
 /// Reads a memory of an owner by its name.
@@ -168,7 +190,11 @@ fn state_of(word: &str, replaced_by: Option<String>) -> Result<MemoryState, Stor
     }
 }
 
-pub(super) fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, StoreError> {
+pub(super) fn word<T>(
+    row: &Row<'_>,
+    column: impl RowIndex,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, StoreError> {
     let word: String = row.get(column)?;
     parse(&word).ok_or(StoreError::Unreadable { what: "memory", problem: word })
 }
