@@ -109,7 +109,8 @@ async fn work_that_never_reached_the_trunk_stays_apart_however_its_branch_looks(
 
     git(&root, &["checkout", "-q", "main"])?;
     git(&root, &["merge", "-q", "--squash", "squashed"])?;
-    git(&root, &["commit", "-q", "-m", "squashed"])?;
+    // In other words than its own commit: within one second the two would be the same commit.
+    git(&root, &["commit", "-q", "-m", "all of squashed"])?;
     git(&root, &["branch", "-q", "-D", "squashed"])?;
     git(&root, &["branch", "-q", "-f", "given-up", "main"])?;
     git(&root, &["merge", "-q", "--no-ff", "-m", "merge", "merged"])?;
