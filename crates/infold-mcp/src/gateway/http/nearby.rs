@@ -28,6 +28,7 @@ use crate::gateway::error::LinkError;
 const IDLE_MAX: usize = 8;
 
 type NearRequest = http::Request<Full<Bytes>>;
+type WorkedConnection = Connection<TokioIo<TcpStream>, Full<Bytes>>;
 
 /// The connections to one server.
 #[derive(Debug)]
@@ -48,8 +49,8 @@ struct Idle(Mutex<Vec<NearConnection>>);
 #[derive(Debug)]
 struct NearConnection {
     sender: SendRequest<Full<Bytes>>,
-    connection: Pin<Box<Connection<TokioIo<TcpStream>, Full<Bytes>>>>,
-    is_over: bool,
+    /// `None` when it is over. It is dropped then, so that a request which it has not taken comes back.
+    connection: Option<Pin<Box<WorkedConnection>>>,
 }
 
 /// An answer, whose body has not been read to its end. If it is dropped before, its connection is closed.
@@ -129,7 +130,7 @@ impl Nearby {
         // If this fails, the connection is gone, and the first request will find that out.
         let _ = stream.set_nodelay(true);
         let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(&error))?;
-        Ok(NearConnection { sender, connection: Box::pin(connection), is_over: false })
+        Ok(NearConnection { sender, connection: Some(Box::pin(connection)) })
     }
 }
 
@@ -160,7 +161,7 @@ impl NearConnection {
         // What the server did since the connection was last used is seen first.
         self.worked(async {}).await;
         let answer = self.sender.try_send_request(message);
-        let answer = work(&mut self.connection, &mut self.is_over, answer).await;
+        let answer = work(&mut self.connection, answer).await;
         answer.map_err(|mut error| {
             let unsent = error.take_message().map(Box::new);
             (error.into_error(), unsent)
@@ -169,20 +170,18 @@ impl NearConnection {
 
     /// Waits for something that comes over the connection.
     async fn worked<T>(&mut self, waited: impl Future<Output = T>) -> T {
-        work(&mut self.connection, &mut self.is_over, waited).await
+        work(&mut self.connection, waited).await
     }
 }
 
 /// Works a connection until something has come over it.
-async fn work<T>(
-    connection: &mut Pin<Box<Connection<TokioIo<TcpStream>, Full<Bytes>>>>,
-    is_over: &mut bool,
-    waited: impl Future<Output = T>,
-) -> T {
+async fn work<T>(connection: &mut Option<Pin<Box<WorkedConnection>>>, waited: impl Future<Output = T>) -> T {
     let mut waited = pin!(waited);
     poll_fn(|context| {
         // How it ended is said to whoever waits for an answer.
-        *is_over = *is_over || connection.as_mut().poll(context).is_ready();
+        if connection.as_mut().is_some_and(|connection| connection.as_mut().poll(context).is_ready()) {
+            *connection = None;
+        }
         waited.as_mut().poll(context)
     })
     .await
@@ -216,7 +215,7 @@ impl NearResponse {
     /// Keeps the connection for the next request, if it can take one.
     fn give_back(&mut self) {
         if let Some(connection) = self.connection.take()
-            && !connection.is_over
+            && connection.connection.is_some()
             && connection.sender.is_ready()
         {
             self.idle.put(connection);
