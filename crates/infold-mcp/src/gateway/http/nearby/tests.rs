@@ -89,7 +89,7 @@ async fn a_request_goes_over_a_new_connection_when_the_server_has_closed_the_old
             assert_eq!(body_of(nearby.send(&outgoing("x")).await.unwrap()).await, "ok");
             assert_eq!(news.recv().await.unwrap().0, number);
             assert_eq!(news.recv().await.unwrap(), (number, "closed".to_owned()));
-            // The runtime has heard of it before the next request, as after a longer while.
+            // The runtime has noticed it before the next request, as after a longer while.
             for _ in 0..LOOKS {
                 tokio::task::yield_now().await;
             }
