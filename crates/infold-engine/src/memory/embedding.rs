@@ -35,11 +35,11 @@ const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
 /// What an engine knows of the user's model.
 #[derive(Default)]
 pub(crate) struct Embedding {
-    known: Mutex<Known>,
+    known: Mutex<KnownMeanings>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownMeanings {
     /// Texts that were looked for, as hashes, with their vectors; the newest last.
     remembered: VecDeque<([u8; 32], TextVector)>,
     /// Searches do without the model until then.
@@ -51,7 +51,7 @@ struct Known {
 }
 
 impl Embedding {
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn known(&self) -> std::sync::MutexGuard<'_, KnownMeanings> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
