@@ -1,0 +1,72 @@
+//! Entries: what was said in a thread of the agent's, in the order in which its model sees it.
+//!
+//! What must hold: an entry is scrubbed before it is one, so that the log and the requests have the same words; a result
+//! names a call in front of it; entries are only ever appended.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One entry of a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Entry {
+    /// Words on the user's side.
+    User {
+        /// The words, as the model sees them.
+        text: String,
+        /// Whose words they are.
+        by: SpokenBy,
+    },
+    /// What the model said.
+    Assistant {
+        /// The model's words, without calls and reasoning.
+        text: String,
+    },
+    /// What the model thought, as its provider wants it back. It is sent to no other model.
+    Reasoning {
+        /// The provider's own block or item, unchanged.
+        sealed: Value,
+        /// Which model made it.
+        model: String,
+    },
+    /// The model calls a tool.
+    Call {
+        /// The id that its result names.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What it was called with: an object, or a string if the model wrote no valid JSON.
+        arguments: Value,
+    },
+    /// What a tool gave for a call.
+    Result {
+        /// The id of the call.
+        call: String,
+        /// The tool.
+        tool: String,
+        /// What the model is shown, before the engine shapes it.
+        text: String,
+        /// How the call went.
+        outcome: ResultOutcome,
+    },
+}
+
+/// Whose words on the user's side are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpokenBy {
+    /// A person's.
+    Person,
+    /// The agent's own: a brief, a summary, a note.
+    Agent,
+}
+
+/// How a call of a tool went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultOutcome {
+    /// It did what it was asked for.
+    Succeeded,
+    /// It failed, or was refused; the text says why.
+    Failed,
+}

@@ -1,0 +1,1 @@
+//! The agent's own tools: files, searches and commands, inside of a fence.
