@@ -3,6 +3,8 @@
 //! What must hold: an entry is scrubbed before it is one, so that the log and the requests have the same words; a result
 //! names a call in front of it; entries are only ever appended.
 
+use infold_core::Counter;
+use infold_core::transcript::{CallOutcome, HeldContent, Kind, Voice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,4 +71,50 @@ pub enum ResultOutcome {
     Succeeded,
     /// It failed, or was refused; the text says why.
     Failed,
+}
+
+impl Entry {
+    /// Whether it is the model's side.
+    pub(crate) fn is_models(&self) -> bool {
+        match self {
+            Self::Assistant { .. } | Self::Reasoning { .. } | Self::Call { .. } => true,
+            Self::User { .. } | Self::Result { .. } => false,
+        }
+    }
+
+    /// The same as an item of a transcript.
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::User { text, by } => {
+                let voice = match by {
+                    SpokenBy::Person => Voice::Person,
+                    SpokenBy::Agent => Voice::Client,
+                };
+                Kind::User { text: text.clone(), voice }
+            }
+            Self::Assistant { text } => Kind::Assistant { text: text.clone() },
+            Self::Reasoning { sealed, .. } => {
+                Kind::Reasoning { text: String::new(), sealed_bytes: sealed.to_string().len() }
+            }
+            Self::Call { id, tool, arguments } => {
+                Kind::Call { id: id.clone(), tool: tool.clone(), input: arguments.to_string() }
+            }
+            Self::Result { call, tool, text, outcome } => Kind::Result {
+                id: call.clone(),
+                tool: tool.clone(),
+                text: text.clone(),
+                outcome: match outcome {
+                    ResultOutcome::Succeeded => CallOutcome::Succeeded,
+                    ResultOutcome::Failed => CallOutcome::Failed,
+                },
+                held: HeldContent::Whole,
+            },
+        }
+    }
+
+    /// What it takes of a prompt.
+    pub(crate) fn tokens(&self, counter: &Counter) -> u64 {
+        let place = infold_core::transcript::ItemPosition::default();
+        counter.count_item(&infold_core::transcript::Item { place, message: 0, kind: self.kind() })
+    }
 }

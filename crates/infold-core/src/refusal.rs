@@ -34,6 +34,12 @@ pub enum Refusal {
         /// The session that the command was for.
         session: SessionId,
     },
+    /// Somebody else has gone on in the session of an agent.
+    #[error("Session {session} is being worked on by another infold: let that one finish, or fork the session")]
+    SessionBusy {
+        /// The session that has moved on.
+        session: SessionId,
+    },
     /// A new session was to have a name that one has already.
     #[error("Session {session} exists already: name another, or name none and get a new one")]
     SessionExists {
@@ -201,6 +207,7 @@ impl Refusal {
             Self::SessionNotFound { .. } => "session_not_found",
             Self::SessionAmbiguous { .. } => "session_ambiguous",
             Self::SessionOver { .. } => "session_over",
+            Self::SessionBusy { .. } => "session_busy",
             Self::SessionExists { .. } => "session_exists",
             Self::NotForked { .. } => "not_a_fork",
             Self::BranchNotFound { .. } => "branch_not_found",
@@ -241,6 +248,7 @@ impl Refusal {
             | Self::MemoryNotFound { .. }
             | Self::ChangeNotFound { .. } => 404,
             Self::SessionOver { .. }
+            | Self::SessionBusy { .. }
             | Self::SessionExists { .. }
             | Self::NotActive { .. }
             | Self::BranchOver { .. }

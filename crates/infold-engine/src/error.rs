@@ -88,6 +88,7 @@ impl Error {
             Refusal::SessionNotFound { session } => json!({ "session_id": session }),
             Refusal::SessionAmbiguous { prefix, matches } => json!({ "session_id": prefix, "matches": matches }),
             Refusal::SessionOver { session }
+            | Refusal::SessionBusy { session }
             | Refusal::SessionExists { session }
             | Refusal::NotForked { session }
             | Refusal::NothingActive { session } => json!({ "session_id": session }),

@@ -2,6 +2,7 @@
 //! decides and the store keeps; this crate brings them together, with the clock, the random numbers, the scrubber's
 //! time limit and the metrics.
 
+mod agent_log;
 mod answers;
 mod archive;
 mod calibration;
@@ -46,6 +47,7 @@ use infold_store::{Room, Store};
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
+pub use agent_log::AgentRecord;
 pub use answers::*;
 pub use calibration::Calibration;
 pub use error::{Error, Failure};
@@ -55,7 +57,7 @@ pub use gateway::{
     ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse, WaitingTool,
     WithheldTool,
 };
-pub use infold_store::{Extraction, RequestRow, RequestSelection, Snapshot};
+pub use infold_store::{Extraction, ListedLog, RequestRow, RequestSelection, Snapshot};
 pub use memory::*;
 pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
@@ -65,8 +67,8 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, IssuedCall, KeptCalls, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest,
-    RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult, OwnResultTaken,
+    OwnThread, Prepared, Purpose, ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.

@@ -1,7 +1,7 @@
 //! One turn of an agent: from what its client wants to send to what a model is sent, and from the model's answer to
 //! what is stored of it.
 //!
-//! Four operations, each in the four beats; an agent in the same process would call the same four:
+//! Four operations, each in the four beats; the proxy calls them for its clients, infold's own agent in its process:
 //! - [`Engine::prepare`] identifies the session, plans the request, takes in new results, and returns what is sent.
 //! - [`Engine::look_at`] counts what is sent, while the provider is at work.
 //! - [`Engine::remedy`] mends a request that the provider refused: too long, or with reasoning that it does not take.
@@ -24,6 +24,7 @@ mod lost;
 mod mentioned;
 mod notes;
 mod offload;
+mod own_results;
 mod parts;
 mod placeholders;
 mod prepared;
@@ -49,8 +50,11 @@ pub(crate) use conversations::KnownConversations;
 pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{HeldWords, PendingWords};
+pub use own_results::{OwnResult, OwnResultTaken};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
-pub use prepared::{KeptCalls, ModelRequest, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld};
+pub use prepared::{
+    EndedBranch, KeptCalls, ModelRequest, OwnThread, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld,
+};
 pub use search::{SearchScope, SearchedBody};
 #[cfg(test)]
 pub(crate) use take_in::TakeIn;
@@ -77,6 +81,9 @@ impl Engine {
             None => self.make_prompt(&turn).await,
         };
         let mut prompt = prompt.map_err(|fault| self.withheld(fault))?;
+        if let Some(ended) = prompt.over.take() {
+            return Ok(ReadyRequest::Over(ended));
+        }
         if asked.searched.get().is_some() {
             prompt.add_scrubbed(1);
         }

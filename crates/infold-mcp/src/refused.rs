@@ -171,6 +171,7 @@ fn refusal_code(refusal: &Refusal) -> ErrorCode {
         | Refusal::TooManyMemories { .. }
         | Refusal::BriefTooLarge { .. }
         | Refusal::SessionExists { .. }
+        | Refusal::SessionBusy { .. }
         | Refusal::NotForked { .. }
         | Refusal::KeyReused => ErrorCode::INVALID_PARAMS,
         Refusal::ContextLimit { .. } => CONTEXT_LIMIT_EXCEEDED,

@@ -76,7 +76,7 @@ async fn try_answer(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Pr
     let headers = headers.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
     let headers = headers.collect();
     let searched = SearchedBody::default();
-    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose, searched }, outgoing).await
+    proxy.turn(ModelRequest { who, api, headers, body, arrived, purpose, searched, thread: None }, outgoing).await
 }
 
 /// Forwards a request and relays its answer, unread.
@@ -131,6 +131,8 @@ impl Proxy {
                 self.metrics.request(asked.api.name(), "passed");
                 return pass_on(self, &outgoing, &body).await;
             }
+            // Only an agent that names its threads is told so, and clients of the proxy do not.
+            ReadyRequest::Over(_) => return Err(withheld(Withheld::Unplanned("branch over"))),
         };
         match asked.purpose {
             Purpose::Count => {

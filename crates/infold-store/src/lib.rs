@@ -5,6 +5,7 @@
 //! has moved on since is refused ([`StoreError::Moved`]); several processes share one database.
 //! What a session's events mean is the core's; when to append is the engine's.
 
+mod agent_log;
 mod append;
 mod archive;
 mod blobs;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 use infold_core::{Owner, SessionId};
 
+pub use agent_log::{ListedLog, LogRecord};
 pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};

@@ -76,6 +76,25 @@ impl TreeActs {
         Self { call_of, new, acts: acts.into() }
     }
 
+    /// For a transcript whose threads its client keeps apart: results answer calls, and no call changes the tree.
+    pub fn none(blocks: &[Block<'_>]) -> Self {
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        let call_of = blocks.iter().enumerate().map(|(at, block)| match &block.kind {
+            BlockKind::Call(call) => {
+                last.insert(&call.id, at);
+                None
+            }
+            BlockKind::Result(result) => last.get(&*result.call).copied(),
+            BlockKind::Instruction
+            | BlockKind::User { .. }
+            | BlockKind::Assistant
+            | BlockKind::Reasoning
+            | BlockKind::Attachment
+            | BlockKind::Other { .. } => None,
+        });
+        Self { call_of: call_of.collect(), new: Vec::new(), acts: VecDeque::new() }
+    }
+
     /// Takes out what the calls in front of `model_end` did. Rounds have to be asked for in order. A call that was
     /// answered anywhere but in `user`, where providers want its result, did nothing.
     pub fn take(&mut self, model_end: usize, user: &Range<usize>) -> Vec<TreeAct> {

@@ -13,8 +13,8 @@ use super::reasoning::Bounds;
 use super::tree::{BranchStage, MAIN};
 use super::walk::Walk;
 use super::{
-    Anchor, BranchState, Edit, FoundOpening, PlanAction, RequestKind, Restart, StoredDecisions, ViewPiece, ViewPlan,
-    ViewRequest, acts, place, runs_scripts,
+    Anchor, BranchState, Edit, FoundOpening, PlanAction, RequestKind, Restart, StoredDecisions, ThreadSource, ViewPiece,
+    ViewPlan, ViewRequest, acts, place, runs_scripts,
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 
@@ -35,7 +35,7 @@ pub fn plan(request: &ViewRequest<'_>, known: &StoredDecisions, key: &IdKey, scr
     };
 
     // Threads that begin with the same thread's view have one root; a restart of one is a restart of all.
-    let root = walk.tree.nodes[bounds.root(node)].thread();
+    let root = walk.thread(bounds.root(node));
     let mut writer = ViewWriter::new(&walk, scrubber, bounds);
     writer.write_thread(node);
     writer.account_for_absent(node);
@@ -44,11 +44,11 @@ pub fn plan(request: &ViewRequest<'_>, known: &StoredDecisions, key: &IdKey, scr
     let unseen = unseen_results(&walk);
     let open = walk.tree.open_outermost_first();
     ViewPlan {
-        thread: walk.tree.nodes[node].thread(),
+        thread: walk.thread(node),
         restart_here: end.map(|place| Restart { root: Some(root), from: None, place }),
         reads_results: can_read_results(request, known, &pieces),
         edits: edits.into_iter().map(|(reason, blocks)| Edit { reason, blocks }).collect(),
-        unseen_in: unseen.iter().map(|&at| walk.tree.nodes[walk.tree.first_seen_in(at)].thread()).collect(),
+        unseen_in: unseen.iter().map(|&at| walk.thread(walk.tree.first_seen_in(at))).collect(),
         unseen,
         open: open.into_iter().filter_map(|at| walk.tree.nodes[at].branch().cloned()).collect(),
         actions: walk.actions,
@@ -114,7 +114,7 @@ impl Walk<'_> {
 
     /// Compares the branches that are open at the end of the transcript with those that the engine has as open.
     pub fn reconcile(&mut self) {
-        if self.request.kind == RequestKind::Side {
+        if self.request.kind == RequestKind::Side || self.request.thread != ThreadSource::Transcript {
             return;
         }
         let mut depth = 0;

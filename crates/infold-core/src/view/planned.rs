@@ -20,6 +20,18 @@ pub struct ViewRequest<'a> {
     pub last_answer: LastAnswer,
     /// Whether the client has compacted the conversation.
     pub beginning: TranscriptStart,
+    /// Which thread the conversation is.
+    pub thread: ThreadSource,
+}
+
+/// How the thread of a request is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ThreadSource {
+    /// The conversation holds all threads of its session, and the calls in it show which is which.
+    #[default]
+    Transcript,
+    /// The client keeps its threads apart: all of the conversation is this thread's.
+    Named(Thread),
 }
 
 /// How the model's answer before this request ended.

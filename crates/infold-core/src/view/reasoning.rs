@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::tree::{MAIN, ThreadTree};
 use super::walk::Walk;
-use super::{BlockKind, Restart, place};
+use super::{BlockKind, Restart, ThreadSource, place};
 
 /// Between which blocks of a transcript reasoning may be sent.
 #[derive(Debug)]
@@ -38,11 +38,11 @@ impl<'r> Bounds<'r> {
             until: HashMap::new(),
             family: families(&walk.tree),
         };
-        for restart in &walk.known.restarts {
+        for restart in walk.known.restarts.iter().filter(|restart| is_of_thread(restart, &walk.request.thread)) {
             bounds.add_restart(walk, restart);
         }
         for restart in &bounds.left_behind {
-            let families = concerned(&walk.tree, &bounds.family, restart);
+            let families = concerned(walk, &bounds.family, restart);
             bounds.restarted.extend(families.into_iter().map(|family| (family, walk.request.blocks.len())));
         }
         bounds
@@ -61,7 +61,7 @@ impl<'r> Bounds<'r> {
         };
         // At this place all in front was sent again, with what the restarts before it had changed: those are done with.
         self.left_behind.retain(|earlier| restart.root.is_some() && earlier.root != restart.root);
-        for family in concerned(&walk.tree, &self.family, restart) {
+        for family in concerned(walk, &self.family, restart) {
             let last = self.restarted.entry(family).or_default();
             *last = at.max(*last);
         }
@@ -85,12 +85,21 @@ impl<'r> Bounds<'r> {
     }
 }
 
+/// Whether a restart may concern a request. One of a thread that its client keeps apart concerns that thread alone.
+fn is_of_thread(restart: &Restart, thread: &ThreadSource) -> bool {
+    match thread {
+        ThreadSource::Transcript => true,
+        ThreadSource::Named(thread) => restart.root.as_ref().is_none_or(|root| root == thread),
+    }
+}
+
 /// The families that a restart concerns.
-fn concerned(tree: &ThreadTree<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
+fn concerned(walk: &Walk<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
     match restart.root.as_ref().map(|root| root.branch()) {
         None => families.to_vec(),
+        Some(_) if walk.request.thread != ThreadSource::Transcript => vec![MAIN],
         Some(None) => vec![MAIN],
-        Some(Some(branch)) => tree.find(branch).map(|node| families[node]).into_iter().collect(),
+        Some(Some(branch)) => walk.tree.find(branch).map(|node| families[node]).into_iter().collect(),
     }
 }
 

@@ -15,10 +15,10 @@ use super::items::{self, ThreadItem};
 use super::tree::{MAIN, OpeningCall, ThreadTree};
 use super::{
     Anchor, BlockKey, BlockKind, BranchState, ForcedFold, LastAnswer, PlanAction, RequestKind, StoredDecisions,
-    ViewRequest, place,
+    ThreadSource, ViewRequest, place,
 };
 use crate::transcript::Voice;
-use crate::{EndReason, IdKey};
+use crate::{EndReason, IdKey, Thread};
 
 pub(super) struct Walk<'r> {
     pub request: &'r ViewRequest<'r>,
@@ -47,7 +47,10 @@ impl<'r> Walk<'r> {
             request,
             known,
             tree: ThreadTree::new(request.blocks, request.beginning),
-            acts: TreeActs::of(request.blocks, known, key),
+            acts: match request.thread {
+                ThreadSource::Transcript => TreeActs::of(request.blocks, known, key),
+                ThreadSource::Named(_) => TreeActs::none(request.blocks),
+            },
             actions: Vec::new(),
             dissolved: Vec::new(),
             last_turn: 0,
@@ -62,6 +65,14 @@ impl<'r> Walk<'r> {
         }
         walk.read_rounds();
         walk
+    }
+
+    /// The name of a thread of the tree. If the client names the thread of its conversation, there is no other.
+    pub fn thread(&self, node: usize) -> Thread {
+        match &self.request.thread {
+            ThreadSource::Transcript => self.tree.nodes[node].thread(),
+            ThreadSource::Named(thread) => thread.clone(),
+        }
     }
 
     fn read_rounds(&mut self) {

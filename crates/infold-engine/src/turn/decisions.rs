@@ -89,7 +89,7 @@ impl Engine {
 
     /// Stores that the session's model was sent something other than its client sent. It is called when the first plan
     /// with edits is about to be sent.
-    pub(super) async fn store_edited(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
+    pub(crate) async fn store_edited(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
         self.save(who, session, NewDecisions { edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 

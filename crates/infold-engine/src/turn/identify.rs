@@ -5,12 +5,12 @@
 //! too often for that.
 
 use infold_core::transcript::Client;
-use infold_core::view::{BlockKind, RequestKind, Side};
+use infold_core::view::{BlockKind, RequestKind, Side, ThreadSource};
 use infold_core::{Principal, SessionId};
 use infold_wire::request::Request;
 use infold_wire::{RequestIdentity, identify};
 
-use super::ModelRequest;
+use super::{ModelRequest, OwnThread};
 use crate::Engine;
 
 /// The session that a request belongs to, and who sent it.
@@ -22,6 +22,8 @@ pub(super) struct Identity {
     pub(super) agent: Option<String>,
     pub(super) kind: RequestKind,
     pub(super) client: Option<Client>,
+    /// How the request's thread is known.
+    pub(super) thread: ThreadSource,
     /// The prefix of the conversation's next request, if that request will be identified by it.
     pub(super) digest: Option<[u8; 32]>,
 }
@@ -43,12 +45,24 @@ impl Engine {
     /// Identifies a request. If the store cannot be read, the conversation counts as a new one.
     pub(super) async fn identify(&self, asked: &ModelRequest, request: &Request<'_>) -> Identity {
         let who = asked.who.clone();
+        if let Some(OwnThread { session, thread }) = &asked.thread {
+            return Identity {
+                who,
+                session: session.clone(),
+                agent: None,
+                kind: RequestKind::Turn,
+                client: Some(Client::Infold),
+                thread: ThreadSource::Named(thread.clone()),
+                digest: None,
+            };
+        }
+        let thread = ThreadSource::Transcript;
         let lines: Vec<(&str, &str)> =
             asked.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let RequestIdentity { session, agent, kind, client } = identify(request.api(), &lines, request);
         if let Some(session) = session {
             let session = SessionId::of_client(&session, agent.as_deref());
-            return Identity { who, session, agent, kind, client, digest: None };
+            return Identity { who, session, agent, kind, client, thread, digest: None };
         }
         let digests = request.digests();
         let spoken = spoken_from(request).map_or(&[][..], |entry| digests.get(entry..).unwrap_or_default());
@@ -59,7 +73,7 @@ impl Engine {
         let session =
             known.or_else(|| self.by_its_calls(&who, request)).unwrap_or_else(|| nameless(&digests, self.now_ms()));
         let digest = (!spoken.is_empty()).then(|| digests.last().copied()).flatten();
-        Identity { who, session, agent, kind, client, digest }
+        Identity { who, session, agent, kind, client, thread, digest }
     }
 
     /// Finds the session in which a model was seen to make one of the calls in this request.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use infold_core::{ModelWindows, Principal, ScrubError};
+use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
 
@@ -65,6 +65,18 @@ pub struct ModelRequest {
     pub purpose: Purpose,
     /// Filled by [`Engine::prepare`] if a secret was beside the texts of results.
     pub searched: SearchedBody,
+    /// The thread that the request is of, if its client keeps its threads apart. All other clients are identified by what
+    /// they send.
+    pub thread: Option<OwnThread>,
+}
+
+/// A thread of an agent that keeps its threads apart and says which one each request is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnThread {
+    /// The session.
+    pub session: SessionId,
+    /// The thread.
+    pub thread: Thread,
 }
 
 impl ModelRequest {
@@ -90,6 +102,19 @@ pub enum ReadyRequest<'a> {
     /// A body that cannot be read as a conversation, without the secrets in any of its strings. It is sent, and nothing
     /// of it is recorded.
     Searched(Bytes),
+    /// The branch whose thread the request is of has ended meanwhile, by its budget or its time: nothing is sent.
+    Over(EndedBranch),
+}
+
+/// A branch that ended while its agent was at work in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedBranch {
+    /// The branch.
+    pub branch: BranchId,
+    /// What ended it.
+    pub reason: EndReason,
+    /// What its parent gets.
+    pub result: String,
 }
 
 /// Why nothing may be sent: the request could not be searched for secrets.

@@ -11,7 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use infold_core::record::WarningKind;
 use infold_core::view::{
-    self, BlockKind, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ViewPiece, ViewPlan,
+    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ThreadSource, ViewPiece,
+    ViewPlan,
 };
 use infold_core::{ScrubError, Thread};
 use infold_wire::request::Request;
@@ -21,7 +22,7 @@ use super::carry_out::Adoption;
 use super::identify::Identity;
 use super::known_session::KnownSession;
 use super::words::add_scrubbed;
-use super::{ModelRequest, Purpose};
+use super::{EndedBranch, ModelRequest, Purpose};
 use crate::{Engine, Error, Failure};
 
 /// How many rounds of planning a request may take. Each action takes one, and a client's compaction can end as many
@@ -63,6 +64,7 @@ impl<'a> AgentTurn<'a> {
             tools: &self.tools,
             last_answer: self.last_answer,
             beginning: self.request.beginning(),
+            thread: self.identity.thread.clone(),
         }
     }
 
@@ -116,6 +118,8 @@ pub(super) struct SentPrompt {
     /// Blocks of results that are sent without their secrets and otherwise unchanged.
     pub(super) scrubbed: Vec<usize>,
     pub(super) warnings: Vec<(WarningKind, String)>,
+    /// The branch whose thread it is, if that has ended and its client does not know.
+    pub(super) over: Option<EndedBranch>,
 }
 
 impl Engine {
@@ -160,10 +164,11 @@ impl Engine {
             self.remember_edited(turn, &mut known).await;
         }
         let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
+        let over = ended(&turn.identity.thread, &known);
         // A plan for a count may rest on decisions that are not stored.
         let is_stored = !std::mem::take(&mut cache.has_passing);
         cache.known = is_stored.then_some(known);
-        let mut prompt = SentPrompt { scrubbed, ..SentPrompt::of(turn, plan) };
+        let mut prompt = SentPrompt { scrubbed, over, ..SentPrompt::of(turn, plan) };
         prompt.warnings.extend(warnings.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(prompt)
     }
@@ -282,6 +287,17 @@ impl Engine {
     }
 }
 
+/// The branch whose thread a client names, if it has ended.
+fn ended(thread: &ThreadSource, known: &KnownSession) -> Option<EndedBranch> {
+    let ThreadSource::Named(Thread::Branch(branch)) = thread else { return None };
+    match &known.decisions.branches.get(branch)?.state {
+        BranchState::Open { .. } => None,
+        BranchState::Ended { reason, result } => {
+            Some(EndedBranch { branch: branch.clone(), reason: *reason, result: result.clone() })
+        }
+    }
+}
+
 /// The results that a plan sends without their secrets and otherwise unchanged.
 fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
     let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
@@ -326,6 +342,7 @@ impl SentPrompt {
             reads_results: plan.reads_results,
             scrubbed: Vec::new(),
             warnings: Vec::new(),
+            over: None,
         }
     }
 }

@@ -207,6 +207,7 @@ fn without_reasoning(turn: &AgentTurn<'_>, prompt: &SentPrompt) -> Option<SentPr
         reads_results: prompt.reads_results,
         scrubbed: prompt.scrubbed.clone(),
         warnings: prompt.warnings.clone(),
+        over: None,
     })
 }
 

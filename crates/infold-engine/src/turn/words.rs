@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, TranscriptStart, ViewPiece, ViewPlan};
+use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece, ViewPlan};
 use infold_core::{Scrubbed, Thread};
 use infold_wire::FlattenedConversation;
 
@@ -87,6 +87,7 @@ impl Engine {
             tools: &[],
             last_answer: LastAnswer::Ended,
             beginning: TranscriptStart::Words,
+            thread: ThreadSource::Transcript,
         };
         let plan = self.plan_view(&request, &known?.decisions).ok()?;
         (plan.thread == Thread::Main).then(|| flattened.write(&plan.pieces))

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use infold_core::view::{LastAnswer, RequestKind};
+use infold_core::view::{LastAnswer, RequestKind, ThreadSource};
 use infold_core::{Field, Principal, SessionId, Start};
 use infold_wire::request::{Api, Request};
 
@@ -31,6 +31,7 @@ async fn unplanned_by(engine: &Engine, body: &str, known: Option<&KnownSession>)
         arrived: Instant::now(),
         purpose: Purpose::Send,
         searched: crate::SearchedBody::default(),
+        thread: None,
     };
     let request = Request::read(Api::Messages, &asked.body).expect("a request");
     let identity = Identity {
@@ -39,6 +40,7 @@ async fn unplanned_by(engine: &Engine, body: &str, known: Option<&KnownSession>)
         agent: None,
         kind: RequestKind::Turn,
         client: None,
+        thread: ThreadSource::Transcript,
         digest: None,
     };
     let turn = AgentTurn::new(&asked, request, identity, LastAnswer::Ended);

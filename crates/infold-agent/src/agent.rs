@@ -1,0 +1,186 @@
+//! The agent: carries out what its session needs next, until it rests.
+//!
+//! [`AgentSession`] says what a thread needs; here it is done. Everything that happens is on disk before the next step is
+//! taken from it, and what was stored is what counts: the log and the session in memory have the same words.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use infold_core::compaction::CompactionBreaker;
+use infold_core::record::Usage;
+use infold_core::{SessionId, Thread};
+use infold_engine::OwnThread;
+
+use crate::record::{Beginning, Record};
+use crate::session::{AgentSession, Step};
+use crate::setup::{AgentSetup, ListedTools};
+use crate::stop::Stop;
+use crate::watch::AgentEvent;
+use crate::{Entry, SpokenBy};
+
+/// A coding agent at work in one session.
+pub struct Agent {
+    pub(crate) setup: AgentSetup,
+    state: Mutex<AgentSession>,
+    /// Held while records are appended, so that they are in one order in the log and in memory.
+    appending: tokio::sync::Mutex<()>,
+    pub(crate) run: Mutex<RunState>,
+}
+
+/// What is known of the current run and not part of the session.
+#[derive(Default)]
+pub(crate) struct RunState {
+    /// Answers of models so far.
+    pub(crate) turns: u64,
+    /// The tokens that providers reported so far.
+    pub(crate) usage: Usage,
+    /// Warnings that were said: each one is said once.
+    said: HashSet<String>,
+    /// Tools of other servers, as they were listed last.
+    pub(crate) listed: Option<ListedTools>,
+    /// Entries of a thread up to which reasoning is not sent, because its provider refused it.
+    pub(crate) without_reasoning: HashMap<Thread, usize>,
+    /// Ends compactions that lead nowhere, for each thread.
+    pub(crate) breakers: HashMap<Thread, CompactionBreaker>,
+    /// Tokens of each thread's entries, as far as they were counted.
+    pub(crate) counted: HashMap<Thread, Vec<u64>>,
+}
+
+impl Agent {
+    /// An agent in a session: a new one, or one that its log led to.
+    pub fn new(setup: AgentSetup, session: AgentSession) -> Self {
+        let run = Mutex::new(RunState::default());
+        Self { setup, state: Mutex::new(session), appending: tokio::sync::Mutex::new(()), run }
+    }
+
+    /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
+    pub async fn prompt(&self, beginning: Beginning, words: Vec<Entry>) -> Result<String, Stop> {
+        let mut records = Vec::new();
+        if self.session().records == 0 {
+            records.push(Record::Began(beginning));
+        }
+        if !words.is_empty() {
+            records.extend(self.close_main());
+            records.push(Record::Said { thread: Thread::Main, entries: words });
+        }
+        self.record(records).await?;
+        self.work(&Thread::Main).await?;
+        Ok(self.with_thread(&Thread::Main, |thread| thread.last_words()))
+    }
+
+    /// Says something to the model on the agent's own account, and goes on.
+    pub async fn remark(&self, text: String) -> Result<String, Stop> {
+        let entries = vec![Entry::User { text, by: SpokenBy::Agent }];
+        self.record(vec![Record::Said { thread: Thread::Main, entries }]).await?;
+        self.work(&Thread::Main).await?;
+        Ok(self.with_thread(&Thread::Main, |thread| thread.last_words()))
+    }
+
+    /// Does what a thread needs, until it needs nothing.
+    pub(crate) async fn work(&self, thread: &Thread) -> Result<(), Stop> {
+        loop {
+            match self.with_thread(thread, |thread| thread.next_step()) {
+                Step::Rest => return Ok(()),
+                Step::RunCalls(calls) => self.run_calls(thread, calls).await?,
+                Step::AskModel => {
+                    self.check_limits()?;
+                    self.take_turn(thread).await?;
+                }
+            }
+        }
+    }
+
+    /// Results for calls of the main thread that a person speaks over.
+    fn close_main(&self) -> Vec<Record> {
+        let closing = self.with_thread(&Thread::Main, |thread| crate::provider::close_open_calls(&thread.entries));
+        let result = |entry| Record::Result { thread: Thread::Main, entry, changes: Vec::new(), command: None };
+        closing.into_iter().map(result).collect()
+    }
+
+    /// Appends records to the log, and goes on from what was stored. They are on disk when this returns.
+    pub(crate) async fn record(&self, records: Vec<Record>) -> Result<(), Stop> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let _order = self.appending.lock().await;
+        let AgentSetup { engine, who, session, .. } = &self.setup;
+        let values = records.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|error| Stop::Fault(format!("a record could not be written: {error}")))?;
+        let decided_on = self.session().records;
+
+        let stored = engine.append_agent_log(who, session, decided_on, &values).await.map_err(Stop::of_engine)?;
+
+        let mut state = self.session();
+        for value in stored {
+            let record = serde_json::from_value(value);
+            state.apply(record.map_err(|error| Stop::Fault(format!("a record could not be read back: {error}")))?);
+        }
+        Ok(())
+    }
+
+    /// The session as it is now.
+    pub fn session(&self) -> MutexGuard<'_, AgentSession> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks something of a thread as it is now; an empty one if nothing was said in it yet.
+    pub(crate) fn with_thread<T>(&self, thread: &Thread, ask: impl FnOnce(&crate::session::ThreadState) -> T) -> T {
+        let session = self.session();
+        match session.threads.get(thread) {
+            Some(thread) => ask(thread),
+            None => ask(&crate::session::ThreadState::default()),
+        }
+    }
+
+    pub(crate) fn run_state(&self) -> MutexGuard<'_, RunState> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session's name.
+    pub fn session_id(&self) -> &SessionId {
+        &self.setup.session
+    }
+
+    /// The tokens that providers reported for this run so far, and how many answers there were.
+    pub fn spent(&self) -> (Usage, u64) {
+        let run = self.run_state();
+        (run.usage, run.turns)
+    }
+
+    pub(crate) fn own(&self, thread: &Thread) -> OwnThread {
+        OwnThread { session: self.setup.session.clone(), thread: thread.clone() }
+    }
+
+    pub(crate) fn tell(&self, event: AgentEvent) {
+        (self.setup.watch)(event);
+    }
+
+    /// Warns of something, once in a run.
+    pub(crate) fn warn_once(&self, message: String) {
+        let is_new = self.run_state().said.insert(message.clone());
+        if is_new {
+            self.tell(AgentEvent::Warning { message });
+        }
+    }
+
+    /// Ends the run if one of its bounds is reached, or somebody has ended it.
+    fn check_limits(&self) -> Result<(), Stop> {
+        if self.setup.cancelled.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let limits = &self.setup.limits;
+        let (usage, turns) = self.spent();
+        if limits.turns_max > 0 && turns >= limits.turns_max {
+            return Err(Stop::Limit(format!("the run has had {turns} turns, which is its limit")));
+        }
+        let tokens = usage.prompt_tokens().saturating_add(usage.output_tokens);
+        if limits.run_tokens_max > 0 && tokens >= limits.run_tokens_max {
+            return Err(Stop::Limit(format!(
+                "the run has used {} tokens, its limit is {}",
+                infold_core::grouped(tokens),
+                infold_core::grouped(limits.run_tokens_max)
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! Carries out a model's calls. Those that do not open branches run one after another, in their order; branches of one
+//! message work side by side; a return and a compaction come last, because the thread is another one after them.
+//!
+//! What must hold: every call gets one result, and it is on disk before anything follows from it; what may not be done is
+//! not done, and the model reads why.
+
+use futures::future::join_all;
+use infold_core::Thread;
+use infold_engine::{FindInResults, OwnResult, Portion, ReadResult, SessionRef};
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::own_tools;
+use crate::record::Record;
+use crate::session::OpenCall;
+use crate::setup::{Approval, ApprovalAsked, OtherCall};
+use crate::stop::{OverBranch, Stop};
+use crate::tools::approval::{Decision, decide};
+use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
+use crate::watch::AgentEvent;
+use crate::{Entry, ResultOutcome};
+
+/// How many bytes a read of a stored result returns, if the model does not say.
+const READ_BYTES: usize = 4_096;
+
+impl Agent {
+    /// Carries out the calls of an answer.
+    pub(crate) async fn run_calls(&self, thread: &Thread, calls: Vec<OpenCall>) -> Result<(), Stop> {
+        let (openings, others): (Vec<OpenCall>, Vec<OpenCall>) =
+            calls.into_iter().partition(|call| call.tool == own_tools::BRANCH_CREATE);
+        let (last, others): (Vec<OpenCall>, Vec<OpenCall>) = others.into_iter().partition(|call| ends_thread(&call.tool));
+        for call in others {
+            self.announce(thread, &call);
+            let output = self.run_call(thread, &call).await?;
+            self.keep(thread, &call, output).await?;
+        }
+        let opened = join_all(openings.iter().map(|call| async {
+            self.announce(thread, call);
+            self.run_branch(thread, call).await
+        }));
+        for done in opened.await {
+            done?;
+        }
+        for call in last {
+            self.announce(thread, &call);
+            match call.tool.as_str() {
+                own_tools::COMPACT_CONTEXT => self.compact_for_call(thread, &call).await?,
+                _ => self.return_branch(thread, &call).await?,
+            }
+        }
+        Ok(())
+    }
+
+    fn announce(&self, thread: &Thread, call: &OpenCall) {
+        self.tell(AgentEvent::Call {
+            thread: thread.clone(),
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        });
+    }
+
+    async fn run_call(&self, thread: &Thread, call: &OpenCall) -> Result<ToolOutput, Stop> {
+        if self.setup.cancelled.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        if let Some(tool) = LocalTool::named(&call.tool) {
+            return self.run_local(tool, call).await;
+        }
+        Ok(match call.tool.as_str() {
+            own_tools::READ_RESULT => self.read_stored(thread, &call.arguments).await,
+            own_tools::NOTES => self.note(&call.arguments).await?,
+            own_tools::SKILL => self.activate(&call.arguments).await?,
+            _ => self.call_other(call).await,
+        })
+    }
+
+    async fn run_local(&self, tool: LocalTool, call: &OpenCall) -> Result<ToolOutput, Stop> {
+        let read = match LocalCall::read(tool, &call.arguments) {
+            Ok(read) => read,
+            Err(problem) => return Ok(ToolOutput::failed(problem)),
+        };
+        match decide(&read, &self.setup.approvals) {
+            Decision::Allowed => {}
+            Decision::Refused { why } => return Ok(ToolOutput::failed(why)),
+            Decision::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
+                Approval::Given => {}
+                Approval::Refused { why } => return Ok(ToolOutput::failed(why)),
+            },
+        }
+        Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await)
+    }
+
+    async fn call_other(&self, call: &OpenCall) -> ToolOutput {
+        let other =
+            OtherCall { tool: call.tool.clone(), arguments: call.arguments.clone(), call: call.id.clone() };
+        let is_listed =
+            self.run_state().listed.as_ref().is_some_and(|listed| listed.tools.iter().any(|tool| tool.name == call.tool));
+        if !is_listed {
+            return ToolOutput::failed(format!("there is no tool {}: call one of those that are listed", call.tool));
+        }
+        let result = (self.setup.others.call)(other).await;
+        let outcome = if result.is_error { ResultOutcome::Failed } else { ResultOutcome::Succeeded };
+        ToolOutput { text: result.text, outcome, changes: Vec::new(), command: None }
+    }
+
+    async fn note(&self, arguments: &Value) -> Result<ToolOutput, Stop> {
+        let Some(text) = arguments["text"].as_str() else { return Ok(missing("text")) };
+        self.record(vec![Record::Noted { text: text.to_owned() }]).await?;
+        Ok(said("noted".to_owned()))
+    }
+
+    async fn activate(&self, arguments: &Value) -> Result<ToolOutput, Stop> {
+        let Some(name) = arguments["name"].as_str() else { return Ok(missing("name")) };
+        let Some(skill) = self.setup.instructions.skill(name) else {
+            let names: Vec<&str> = self.setup.instructions.skills.iter().map(|skill| skill.name.as_str()).collect();
+            return Ok(ToolOutput::failed(format!("there is no skill {name}: there are {}", names.join(", "))));
+        };
+        let text = skill.text.clone();
+        self.record(vec![Record::SkillUsed { name: name.to_owned() }]).await?;
+        Ok(said(text))
+    }
+
+    /// Reads part of a stored result, or searches all that the thread may read.
+    async fn read_stored(&self, thread: &Thread, arguments: &Value) -> ToolOutput {
+        let number = |name: &str| arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
+        let limit_bytes = number("limit").unwrap_or(READ_BYTES);
+        let pattern = arguments["pattern"].as_str().map(str::to_owned);
+        let engine = &self.setup.engine;
+        let asking = Some(thread.to_string());
+        let Some(ref_id) = arguments["ref_id"].as_str() else {
+            let Some(pattern) = pattern else { return missing("ref_id") };
+            let find = FindInResults {
+                session: SessionRef::Id(self.setup.session.clone()),
+                thread: asking,
+                pattern,
+                passed_over: number("offset").unwrap_or(0),
+                limit_bytes,
+            };
+            return match engine.find_in_results(&self.setup.who, &find).await {
+                Ok(found) => said(serde_json::to_string_pretty(&found).unwrap_or_default()),
+                Err(error) => ToolOutput::failed(error.to_string()),
+            };
+        };
+        let portion = match (pattern, number("first_line"), number("last_line")) {
+            (Some(pattern), first, _) => Portion::Matches { pattern, context: 2, first: first.unwrap_or(1) },
+            (None, None, None) => Portion::Bytes { offset: number("offset").unwrap_or(0) },
+            (None, first, last) => Portion::Lines { first: first.unwrap_or(1), last: last.unwrap_or(usize::MAX) },
+        };
+        let read = ReadResult { ref_id: ref_id.to_owned(), thread: asking, portion, limit_bytes };
+        match engine.read_result(&self.setup.who, &read).await {
+            Ok(part) => {
+                let more = part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
+                said(part.no_match.unwrap_or(part.content) + &more.unwrap_or_default())
+            }
+            Err(error) => ToolOutput::failed(error.to_string()),
+        }
+    }
+
+    /// Has the engine take in what a call gave, and keeps what the model is shown of it.
+    pub(crate) async fn keep(&self, thread: &Thread, call: &OpenCall, output: ToolOutput) -> Result<(), Stop> {
+        let result = OwnResult {
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.to_string(),
+            text: output.text.clone(),
+        };
+        let taken = self.setup.engine.take_in_own(&self.setup.who, &self.own(thread), result).await;
+        let (shown, folded) = match taken {
+            Ok(taken) => (taken.shown, taken.folded),
+            // What cannot be stored is shown as it is. The log is scrubbed in any case.
+            Err(error) => {
+                self.warn_once(format!("results are not offloaded: {error}"));
+                (output.text, None)
+            }
+        };
+        let is_error = output.outcome == ResultOutcome::Failed;
+        let text = if shown.is_empty() { "(nothing)".to_owned() } else { shown };
+        self.tell(AgentEvent::Result {
+            thread: thread.clone(),
+            call_id: call.id.clone(),
+            tool: call.tool.clone(),
+            is_error,
+            text: text.clone(),
+        });
+        let entry = Entry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: output.outcome };
+        let (changes, command) = (output.changes, output.command);
+        self.record(vec![Record::Result { thread: thread.clone(), entry, changes, command }]).await?;
+        match folded {
+            None => Ok(()),
+            Some(notice) => Err(Stop::BranchOver(Box::new(OverBranch {
+                how: notice.reason.as_str().to_owned(),
+                result: notice.result,
+            }))),
+        }
+    }
+}
+
+/// Whether the thread is another one after a call of this tool.
+fn ends_thread(tool: &str) -> bool {
+    matches!(tool, own_tools::BRANCH_RETURN | own_tools::COMPACT_CONTEXT)
+}
+
+pub(crate) fn said(text: String) -> ToolOutput {
+    ToolOutput { text, outcome: ResultOutcome::Succeeded, changes: Vec::new(), command: None }
+}
+
+pub(crate) fn missing(field: &str) -> ToolOutput {
+    ToolOutput::failed(format!("`{field}` is missing: call it again with it"))
+}

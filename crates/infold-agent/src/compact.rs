@@ -1,0 +1,324 @@
+//! Compaction: starts a thread anew from what is worth keeping of it, with a receipt and a way back.
+//!
+//! The core decides what stays. Here a model is asked for its words about the rest, what goes is stored under handles, the
+//! new start is recorded, and a snapshot is kept for the next resume. Whatever fails of that, the mechanical summary
+//! stands alone, or nothing is changed.
+
+use infold_core::Thread;
+use infold_core::compaction::{
+    BreakerLimits, Compaction, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
+    SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact, last_turn_tokens, range_to_summarise,
+    summary_pieces,
+};
+use infold_core::context_budget::ContextBudget;
+use infold_core::transcript::Item;
+use infold_engine::SessionRef;
+
+use crate::agent::Agent;
+use crate::ask::{ModelAsked, Outcome};
+use crate::provider::{Effort, Prompt, request_body};
+use crate::record::Record;
+use crate::session::OpenCall;
+use crate::setup::AgentSetup;
+use crate::snapshot;
+use crate::stop::Stop;
+use crate::tools::ToolOutput;
+use crate::turn::Front;
+use crate::watch::AgentEvent;
+use crate::{Entry, ResultOutcome, SpokenBy};
+
+/// What a summariser is told.
+const SUMMARISER: &str = "You write summaries of a coding agent's work for the same agent, which goes on from them.";
+/// How a person gets back to the thread as it was.
+const WAY_BACK: &str = "`infold exec --rewind` returns to the thread as it was";
+/// Tokens of a target that are left for the receipt.
+const RECEIPT_TOKENS: u64 = 400;
+/// How much of a thread's end stays whole.
+const KEEP: KeepBounds = KeepBounds {
+    recent_turns_min: 2,
+    recent_turns_max: 8,
+    recent_results_min: 2,
+    recent_results_max: 12,
+    long_messages: 200,
+};
+/// A compaction that comes fewer turns after another one is in vain.
+const TURNS_BETWEEN_MIN: u64 = 3;
+
+/// Why a thread is compacted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It is so full that nothing can be sent before.
+    Blocked,
+    /// It is nearly full.
+    NearlyFull,
+    /// Its provider says that it does not fit.
+    TooLong(String),
+}
+
+impl Agent {
+    /// Compacts a thread before its next request. If that is not possible, the turn goes on as long as it fits.
+    pub(crate) async fn compact(&self, thread: &Thread, front: &Front, cause: Cause) -> Result<(), Stop> {
+        let entries = self.with_thread(thread, |thread| thread.entries.clone());
+        let Err(why) = self.compact_entries(thread, front, entries).await? else { return Ok(()) };
+        let fits = !self.measure(thread, front).exceeds_budget();
+        match cause {
+            Cause::Blocked | Cause::NearlyFull if fits => {
+                self.warn_once(why);
+                Ok(())
+            }
+            Cause::Blocked | Cause::NearlyFull => Err(Stop::Full(why)),
+            Cause::TooLong(refusal) => Err(Stop::Full(format!("{refusal}, and {why}"))),
+        }
+    }
+
+    /// Compacts a thread because its model asked for it: the answer to the call is in the new thread, with the figures.
+    pub(crate) async fn compact_for_call(&self, thread: &Thread, call: &OpenCall) -> Result<(), Stop> {
+        let front = self.front().await;
+        let mut entries = self.with_thread(thread, |thread| thread.entries.clone());
+        entries.push(result_of(call, "{}".to_owned()));
+        match self.compact_entries(thread, &front, entries).await? {
+            Ok(()) => Ok(()),
+            Err(why) => self.keep(thread, call, ToolOutput::failed(why)).await,
+        }
+    }
+
+    /// Compacts entries of a thread and records the new start. An error says why nothing was changed.
+    async fn compact_entries(
+        &self,
+        thread: &Thread,
+        front: &Front,
+        entries: Vec<Entry>,
+    ) -> Result<Result<(), String>, Stop> {
+        let budget = self.measure(thread, front);
+        let items = items(&entries);
+        let counter = self.setup.model.counter;
+        let sizes: Vec<u64> = entries.iter().map(|entry| entry.tokens(&counter)).collect();
+        let turn = self.with_thread(thread, |thread| thread.turns);
+        if let Err(why) = self.may_compact(thread, &budget, last_turn_tokens(&items, &sizes, counter)) {
+            return Ok(Err(why));
+        }
+        let rules = self.rules(&budget);
+        let (notes, earlier) = {
+            let session = self.session();
+            let earlier = session.threads.get(thread).and_then(|thread| thread.facts.clone());
+            (session.notes.clone(), earlier)
+        };
+        let to_compact = ThreadToCompact {
+            items: &items,
+            item_tokens: &sizes,
+            pinned: &[],
+            branches: &[],
+            notes: &notes,
+            earlier: earlier.as_ref(),
+        };
+        let words = match range_to_summarise(&to_compact, &rules, counter) {
+            Some(range) => Some(self.summarise(thread, &items[range], &budget, &rules).await?),
+            None => None,
+        };
+        let words = match &words {
+            None => SummariserWords::NotAsked,
+            Some(Ok(words)) => SummariserWords::Said(words),
+            Some(Err(why)) => SummariserWords::Failed(why),
+        };
+
+        let compacted = compact(&to_compact, &rules, words, counter);
+
+        self.note_compaction(thread, turn, compacted.as_ref().map_err(ToString::to_string));
+        match compacted {
+            Err(refused) => Ok(Err(refused.to_string())),
+            Ok(compaction) => {
+                self.record_compaction(thread, compaction, &entries).await?;
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    /// Whether a compaction can help at all, and whether too many were in vain.
+    fn may_compact(&self, thread: &Thread, budget: &ContextBudget, last_turn_tokens: u64) -> Result<(), String> {
+        let limits = &self.setup.limits;
+        limits.thresholds.check_floor(budget, last_turn_tokens).map_err(|floor| floor.to_string())?;
+        let mut run = self.run_state();
+        let breaker = run.breakers.entry(thread.clone()).or_default();
+        breaker.window_is(budget.effective_window());
+        breaker.check(&self.breaker_limits()).map_err(|tripped| tripped.to_string())
+    }
+
+    fn note_compaction(&self, thread: &Thread, turn: u64, outcome: Result<&Compaction, String>) {
+        let limits = self.breaker_limits();
+        let missed = match &outcome {
+            Ok(Compaction { verdict: TargetVerdict::Reached, .. }) => None,
+            Ok(Compaction { verdict: TargetVerdict::Missed(cannot), .. }) => Some(cannot.to_string()),
+            Err(why) => Some(why.clone()),
+        };
+        let end = missed.as_deref().map_or(CompactionEnd::Reached, CompactionEnd::InVain);
+        self.run_state().breakers.entry(thread.clone()).or_default().note(turn, end, &limits);
+    }
+
+    fn breaker_limits(&self) -> BreakerLimits {
+        BreakerLimits { compactions_max: self.setup.limits.compactions_max, turns_between_min: TURNS_BETWEEN_MIN }
+    }
+
+    fn rules(&self, budget: &ContextBudget) -> CompactionRules {
+        let limits = &self.setup.limits;
+        CompactionRules {
+            target_tokens: budget.conversation_target_tokens(limits.compact_target),
+            receipt_tokens: RECEIPT_TOKENS,
+            keep: KEEP,
+            summary: SummaryBounds {
+                words_chars_max: limits.words_chars_max,
+                model_words_chars_max: limits.summary_chars_max,
+                notes_chars_max: limits.words_chars_max / 4,
+                files_max: 200,
+                commands_max: 40,
+                branches_max: 10,
+            },
+        }
+    }
+
+    /// Has the model write about a part of the thread, piece by piece, so that it fits however full the window is.
+    async fn summarise(
+        &self,
+        thread: &Thread,
+        items: &[Item],
+        budget: &ContextBudget,
+        rules: &CompactionRules,
+    ) -> Result<Result<String, String>, Stop> {
+        let model = &self.setup.model;
+        let pieces = summary_pieces(items, budget.effective_window() / 2, model.counter);
+        let mut so_far = String::new();
+        for (at, piece) in pieces.iter().enumerate() {
+            let question = SummaryQuestion {
+                piece: &piece.text,
+                number: at + 1,
+                count: pieces.len(),
+                so_far: &so_far,
+                answer_chars_max: rules.summary.model_words_chars_max,
+            };
+            let entries = [Entry::User { text: question.text(), by: SpokenBy::Agent }];
+            let prompt = Prompt {
+                model: &model.model,
+                session: "summary",
+                system: SUMMARISER,
+                breakpoints: &[],
+                tools: &[],
+                entries: &entries,
+                max_output_tokens: self.setup.limits.max_output_tokens,
+                reasoning: Effort::Off,
+            };
+            let body = request_body(model.api, &prompt);
+            match self.ask_model(ModelAsked::aside(thread, body)).await {
+                Ok(Outcome::Answered(answered)) => {
+                    self.count_answer(answered.usage.unwrap_or_default());
+                    so_far = said(&answered.entries);
+                }
+                Ok(Outcome::TooLong { why }) => return Ok(Err(why)),
+                Ok(Outcome::ReasoningRefused) => return Ok(Err("the provider refused the question".to_owned())),
+                Err(Stop::Cancelled) => return Err(Stop::Cancelled),
+                Err(stop) => {
+                    self.warn_once(format!("the summary is made without a model: {stop}"));
+                    return Ok(Err(stop.to_string()));
+                }
+            }
+        }
+        Ok(Ok(so_far))
+    }
+
+    /// Stores what goes, records the new start, and keeps a snapshot of it.
+    async fn record_compaction(
+        &self,
+        thread: &Thread,
+        mut compaction: Compaction,
+        entries: &[Entry],
+    ) -> Result<(), Stop> {
+        let AgentSetup { engine, who, .. } = &self.setup;
+        let texts = compaction.to_store.iter().map(|part| (part.what.clone(), part.text.clone())).collect();
+        let handles = engine.store_texts(who, &self.own(thread), texts).await.map_err(Stop::of_engine)?;
+        compaction.fill_handles(&handles);
+        let Compaction { thread: start, facts, result, receipt, .. } = compaction;
+        let words = receipt.text(WAY_BACK);
+        let start = new_start(&start.pieces, entries, &words, &result);
+        self.run_state().counted.remove(thread);
+        self.run_state().without_reasoning.remove(thread);
+        self.tell(AgentEvent::Compacted { thread: thread.clone(), result: result.clone(), receipt: words });
+        self.record(vec![Record::Compacted {
+            thread: thread.clone(),
+            start,
+            facts: Box::new(facts),
+            receipt: Box::new(receipt),
+            result,
+        }])
+        .await?;
+        self.save_snapshot(thread).await;
+        Ok(())
+    }
+
+    /// Keeps what the session is resumed from. Without it, the whole log is read.
+    async fn save_snapshot(&self, thread: &Thread) {
+        if *thread != Thread::Main {
+            return;
+        }
+        let messages = snapshot::messages(&self.session());
+        let AgentSetup { engine, who, .. } = &self.setup;
+        let session = SessionRef::Id(self.setup.session.clone());
+        if let Err(error) = engine.save_snapshot(who, &session, &messages).await {
+            self.warn_once(format!("no snapshot is kept, a resume reads the whole log: {error}"));
+        }
+    }
+}
+
+/// The entries that a thread goes on from. An open answer to `compact_context` gets its figures.
+fn new_start(
+    pieces: &[ThreadPiece],
+    entries: &[Entry],
+    receipt: &str,
+    figures: &infold_core::compaction::CompactResult,
+) -> Vec<Entry> {
+    let mut start = vec![Entry::User { text: receipt.to_owned(), by: SpokenBy::Agent }];
+    for piece in pieces {
+        let entry = match piece {
+            ThreadPiece::Summary { text } => Entry::User { text: text.clone(), by: SpokenBy::Agent },
+            ThreadPiece::Kept { item } => entries[*item].clone(),
+            ThreadPiece::Reference { item, text } => match &entries[*item] {
+                Entry::Result { call, tool, outcome, .. } => {
+                    Entry::Result { call: call.clone(), tool: tool.clone(), text: text.clone(), outcome: *outcome }
+                }
+                other => other.clone(),
+            },
+        };
+        start.push(entry);
+    }
+    if let Some(Entry::Result { tool, text, .. }) = start.last_mut()
+        && tool == crate::own_tools::COMPACT_CONTEXT
+    {
+        *text = serde_json::to_string(figures).unwrap_or_default();
+    }
+    start
+}
+
+fn result_of(call: &OpenCall, text: String) -> Entry {
+    Entry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: ResultOutcome::Succeeded }
+}
+
+/// What a model said in an answer.
+fn said(entries: &[Entry]) -> String {
+    let words = entries.iter().filter_map(|entry| match entry {
+        Entry::Assistant { text } => Some(text.as_str()),
+        Entry::User { .. } | Entry::Reasoning { .. } | Entry::Call { .. } | Entry::Result { .. } => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// Entries as items of a transcript, one for one.
+pub(crate) fn items(entries: &[Entry]) -> Vec<Item> {
+    let mut message = 0;
+    let mut last = None;
+    let item = |entry: &Entry| {
+        let side = entry.is_models();
+        if last.is_some_and(|last| last != side) {
+            message += 1;
+        }
+        last = Some(side);
+        Item { place: Default::default(), message, kind: entry.kind() }
+    };
+    entries.iter().map(item).collect()
+}

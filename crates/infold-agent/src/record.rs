@@ -1,0 +1,115 @@
+//! Records: what happened in a session of the agent's, as its log keeps it. The log is only ever appended to; what a session
+//! is follows from it (`session.rs`).
+//!
+//! What must hold: every record is a whole step, so that a session that broke off anywhere goes on from its last one; no
+//! record is changed, a rewind is one more.
+
+use infold_core::compaction::{CompactResult, CompactionReceipt, SummaryFacts};
+use infold_core::record::Usage;
+use infold_core::{BranchId, Thread};
+use serde::{Deserialize, Serialize};
+
+use crate::Entry;
+use crate::tools::{CommandRan, FileChange};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "happened", rename_all = "snake_case")]
+pub enum Record {
+    /// The session began.
+    Began(Beginning),
+    /// Words were added on the user's side: a person's, or the agent's own.
+    Said {
+        /// The thread that they were added to.
+        thread: Thread,
+        /// The words.
+        entries: Vec<Entry>,
+    },
+    /// A model answered, to the end.
+    Answered {
+        /// The thread that was answered.
+        thread: Thread,
+        /// What the model said, thought and called, in order.
+        entries: Vec<Entry>,
+        /// What the provider reported for it.
+        usage: Usage,
+    },
+    /// A tool gave a result.
+    Result {
+        /// The thread that the call was made in.
+        thread: Thread,
+        /// The result.
+        entry: Entry,
+        /// Files that the call changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<FileChange>,
+        /// The command that the call ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<CommandRan>,
+    },
+    /// A call opened a branch.
+    Opened {
+        /// The thread that the call was made in.
+        thread: Thread,
+        /// The id of the call.
+        call: String,
+        /// The branch.
+        branch: BranchId,
+        /// What the branch's thread begins with.
+        start: Vec<Entry>,
+    },
+    /// A branch is over. What its parent gets is the result of the call that opened it, in the record behind this one.
+    Folded {
+        /// The branch.
+        branch: BranchId,
+        /// How it ended, in a word.
+        how: String,
+    },
+    /// A thread was started anew from what was kept of it.
+    Compacted {
+        /// The thread.
+        thread: Thread,
+        /// What it begins with now.
+        start: Vec<Entry>,
+        /// What the summary was made of, for the next compaction.
+        facts: Box<SummaryFacts>,
+        /// What went, where it is, and how to get it back.
+        receipt: Box<CompactionReceipt>,
+        /// The figures.
+        result: CompactResult,
+    },
+    /// The notes were changed.
+    Noted {
+        /// All of them.
+        text: String,
+    },
+    /// A skill was activated.
+    SkillUsed {
+        /// Its name.
+        name: String,
+    },
+    /// The session went back to an earlier record; those in between are no longer part of it.
+    Rewound {
+        /// The record that it went back to.
+        to: u64,
+    },
+    /// A run of the agent ended.
+    Finished {
+        /// How, in a word.
+        outcome: String,
+    },
+}
+
+/// What a session begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beginning {
+    /// The folder that it works in.
+    pub folder: String,
+    /// The provider's name.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The session or file that it was forked or taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}

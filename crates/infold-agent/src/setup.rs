@@ -1,0 +1,166 @@
+//! What an agent is made of: everything that it needs from outside, handed in by the program. It reads no environment, no
+//! settings file and no key by itself.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use infold_core::context_budget::CompactionThresholds;
+use infold_core::{Counter, Principal, SessionId};
+use infold_engine::Engine;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::instructions::Instructions;
+use crate::provider::{Effort, ProviderApi, SendModel, ToolDefinition};
+use crate::tools::Workplace;
+use crate::tools::approval::ApprovalRules;
+use crate::watch::Watcher;
+
+/// Everything that an agent needs.
+pub struct AgentSetup {
+    /// The engine that prepares its requests, takes in its results and keeps its log.
+    pub engine: Engine,
+    /// Whose session it is.
+    pub who: Principal,
+    /// The session's name.
+    pub session: SessionId,
+    /// The model, and the way to it.
+    pub model: ModelSetup,
+    /// The bounds of its context and of a run.
+    pub limits: AgentLimits,
+    /// What its model is told before the conversation.
+    pub instructions: Instructions,
+    /// Where its own tools work.
+    pub workplace: Arc<Workplace>,
+    /// What may be done without asking, and what not at all.
+    pub approvals: ApprovalRules,
+    /// Who is asked about the rest.
+    pub approver: Approver,
+    /// Tools of other servers.
+    pub others: OtherTools,
+    /// Who is told what happens.
+    pub watch: Watcher,
+    /// Ends the run.
+    pub cancelled: CancellationToken,
+}
+
+/// A model, and the way to it.
+pub struct ModelSetup {
+    /// The API that it is spoken to in.
+    pub api: ProviderApi,
+    /// Its name.
+    pub model: String,
+    /// How much it is asked to think.
+    pub effort: Effort,
+    /// How tokens are counted for it.
+    pub counter: Counter,
+    /// What sends requests.
+    pub send: SendModel,
+    /// The variable with its key, for messages; empty if it needs none.
+    pub key_variable: String,
+}
+
+/// The bounds of an agent's context and of a run. There are no defaults here: the program sets every field.
+#[derive(Debug, Clone)]
+pub struct AgentLimits {
+    /// Tokens that a prompt and its answer may have together.
+    pub context_budget_tokens: u64,
+    /// Tokens that an answer may have.
+    pub max_output_tokens: u64,
+    /// When a thread is compacted, and when it has to be.
+    pub thresholds: CompactionThresholds,
+    /// The share of the effective window that a compaction has to get below.
+    pub compact_target: f64,
+    /// The share of the effective window above which the model is told how full it is.
+    pub note_at: f64,
+    /// Characters of a person's words that a summary holds; the rest is read back by a reference.
+    pub words_chars_max: usize,
+    /// Characters of a model's words in a summary.
+    pub summary_chars_max: usize,
+    /// Compactions in a row that may miss their target.
+    pub compactions_max: u32,
+    /// Answers of models in one run, in all threads together; 0 means no bound.
+    pub turns_max: u64,
+    /// Tokens of one run, as providers count them; 0 means no bound.
+    pub run_tokens_max: u64,
+    /// How often a request is sent before it is given up.
+    pub attempts_max: u32,
+    /// The wait before the second attempt.
+    pub first_wait_ms: u64,
+    /// The longest wait that a provider may ask for.
+    pub retry_after_max_ms: u64,
+}
+
+/// What somebody is asked before a call is carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalAsked {
+    /// What would be done.
+    pub what: String,
+    /// Why it is asked.
+    pub why: String,
+}
+
+/// The answer to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// It may be done, this once.
+    Given,
+    /// It may not.
+    Refused {
+        /// Words for the model: why, and what to do instead.
+        why: String,
+    },
+}
+
+/// Who is asked.
+pub type Approver = Arc<dyn Fn(ApprovalAsked) -> BoxFuture<'static, Approval> + Send + Sync>;
+
+/// Tools of other servers, behind the gateway.
+#[derive(Clone)]
+pub struct OtherTools {
+    /// Lists those that the model is told of, with a note if some are held back. An error is said once, and the turn goes
+    /// on without them.
+    pub list: Arc<dyn Fn() -> BoxFuture<'static, Result<ListedTools, String>> + Send + Sync>,
+    /// Calls one.
+    pub call: Arc<dyn Fn(OtherCall) -> BoxFuture<'static, OtherResult> + Send + Sync>,
+}
+
+/// Tools that a model is told of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ListedTools {
+    /// Their definitions.
+    pub tools: Vec<ToolDefinition>,
+    /// What the model is told of those that are held back.
+    pub note: Option<String>,
+}
+
+/// A call of a tool of another server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherCall {
+    /// The tool, as it was listed.
+    pub tool: String,
+    /// What it is called with.
+    pub arguments: Value,
+    /// The id of the model's call.
+    pub call: String,
+}
+
+/// What a tool of another server gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherResult {
+    /// The text.
+    pub text: String,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+}
+
+impl OtherTools {
+    /// No other tools.
+    pub fn none() -> Self {
+        let gone = |call: OtherCall| OtherResult { text: format!("there is no tool {}", call.tool), is_error: true };
+        Self {
+            list: Arc::new(|| Box::pin(async { Ok(ListedTools::default()) })),
+            call: Arc::new(move |call| Box::pin(async move { gone(call) })),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! One turn of a thread, in the order of the document that this agent implements: build the instructions, measure, compact
+//! if the window is full or nearly so, choose the tools, build the request, ask the model, run its tools, keep everything.
+//!
+//! Each layer that fails falls back to doing without it, says so once, and the turn goes on.
+
+use infold_core::Thread;
+use infold_core::context_budget::{ContextBudget, CountedParts, usage_note};
+
+use crate::agent::Agent;
+use crate::ask::{ModelAsked, Outcome};
+use crate::compact::Cause;
+use crate::own_tools;
+use crate::provider::{Prompt, ToolDefinition, request_body};
+use crate::record::Record;
+use crate::stop::Stop;
+use crate::tools::LocalTool;
+use crate::watch::AgentEvent;
+use crate::{Entry, SpokenBy};
+
+/// How many points fuller a thread has to be before its model is told again.
+const NOTE_STEP_PERCENT: u64 = 5;
+/// How often a thread is made smaller within one turn, because its provider says that it is too long.
+const SHRINKS_MAX: u32 = 2;
+
+/// What a request is made of, beside what was said.
+pub(crate) struct Front {
+    pub(crate) system: String,
+    pub(crate) breakpoints: Vec<usize>,
+    pub(crate) tools: Vec<ToolDefinition>,
+}
+
+impl Agent {
+    /// Takes one turn: the model answers, and what it said is kept. Its calls are run by the next step.
+    pub(crate) async fn take_turn(&self, thread: &Thread) -> Result<(), Stop> {
+        for shrinks in 0..=SHRINKS_MAX {
+            // 1. The instructions, with all tools behind them.
+            let mut front = self.front().await;
+            // 2. What each component takes.
+            let mut budget = self.measure(thread, &front);
+            // 3. and 4. Full, or nearly so: the thread is started anew, and a snapshot of it is kept.
+            let thresholds = &self.setup.limits.thresholds;
+            if thresholds.is_blocked(&budget) {
+                self.compact(thread, &front, Cause::Blocked).await?;
+            } else if thresholds.should_compact(&budget) {
+                self.compact(thread, &front, Cause::NearlyFull).await?;
+            }
+            // 5. The tools that fit.
+            front.tools = self.select_tools(front.tools, &budget);
+            budget = self.measure(thread, &front);
+            self.note_usage(thread, &budget).await?;
+            // 6. The request, with its breakpoints.
+            let body = self.request(thread, &front);
+            // 7. The model's answer.
+            let answered = match self.ask_model(ModelAsked::turn(thread, body)).await? {
+                Outcome::Answered(answered) => answered,
+                Outcome::TooLong { why } if shrinks < SHRINKS_MAX => {
+                    self.compact(thread, &front, Cause::TooLong(why)).await?;
+                    continue;
+                }
+                Outcome::TooLong { why } => return Err(Stop::Full(why)),
+                Outcome::ReasoningRefused => {
+                    let entries = self.with_thread(thread, |thread| thread.entries.len());
+                    self.run_state().without_reasoning.insert(thread.clone(), entries);
+                    continue;
+                }
+            };
+            // 9. It is kept before 8., its calls, are run: a crash in between loses neither.
+            let usage = answered.usage.unwrap_or_default();
+            self.count_answer(usage);
+            let entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
+            self.record(vec![Record::Answered { thread: thread.clone(), entries, usage }]).await?;
+            self.tell(AgentEvent::Answered { thread: thread.clone(), usage });
+            return Ok(());
+        }
+        Err(Stop::Full("the provider refuses the request however short it is".to_owned()))
+    }
+
+    /// What a request is made of, beside what was said.
+    pub(crate) async fn front(&self) -> Front {
+        let (system, breakpoints) = self.instructions();
+        Front { system, breakpoints, tools: self.tools().await }
+    }
+
+    /// The instructions. If they cannot be put together from their sections, they are one text without breakpoints.
+    fn instructions(&self) -> (String, Vec<usize>) {
+        let skills = self.active_skills();
+        let build = || self.setup.instructions.build(&skills);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
+            self.warn_once("the instructions could not be put together: they are sent without their sections".to_owned());
+            (self.setup.instructions.plain(), Vec::new())
+        })
+    }
+
+    /// Skills whose instructions are part of the prompt: those that were active when the session began. One that is
+    /// activated later is in the conversation, so that nothing in front of it changes.
+    fn active_skills(&self) -> Vec<String> {
+        let session = self.session();
+        let is_early = session.threads.get(&Thread::Main).is_none_or(|main| !main.entries.iter().any(is_skill_call));
+        if is_early { session.skills.clone() } else { Vec::new() }
+    }
+
+    /// All tools: the agent's own, then those of other servers.
+    async fn tools(&self) -> Vec<ToolDefinition> {
+        let mut tools: Vec<ToolDefinition> = LocalTool::ALL.iter().map(|tool| tool.definition()).collect();
+        tools.extend(own_tools::definitions(&self.setup.instructions));
+        let known = self.run_state().listed.clone();
+        let listed = match known {
+            Some(listed) => listed,
+            None => self.list_others().await,
+        };
+        tools.extend(listed.tools);
+        tools
+    }
+
+    async fn list_others(&self) -> crate::setup::ListedTools {
+        let listed = match (self.setup.others.list)().await {
+            Ok(listed) => listed,
+            Err(problem) => {
+                self.warn_once(format!("tools of other servers are not there: {problem}"));
+                crate::setup::ListedTools::default()
+            }
+        };
+        self.run_state().listed = Some(listed.clone());
+        listed
+    }
+
+    /// The tools that a request lists. The gateway has held back what is too much; what is left is sent.
+    fn select_tools(&self, tools: Vec<ToolDefinition>, budget: &ContextBudget) -> Vec<ToolDefinition> {
+        if budget.tool_descriptions_tokens > budget.effective_window() / 2 {
+            self.warn_once("descriptions of tools take more than half of the window".to_owned());
+        }
+        tools
+    }
+
+    /// Counts what each component takes.
+    pub(crate) fn measure(&self, thread: &Thread, front: &Front) -> ContextBudget {
+        let limits = &self.setup.limits;
+        let counter = &self.setup.model.counter;
+        let mut budget = ContextBudget::new(limits.context_budget_tokens, limits.max_output_tokens);
+        let tools: Vec<u64> = front.tools.iter().map(|tool| own_tools::tokens(tool, counter)).collect();
+        let items = self.entry_tokens(thread);
+        budget.measure_usage(&CountedParts {
+            system_prompt_tokens: counter.count(&front.system),
+            skill_prompts_tokens: &[],
+            tool_descriptions_tokens: &tools,
+            item_tokens: &items,
+        });
+        budget
+    }
+
+    /// Tokens of a thread's entries. Each entry is counted once.
+    pub(crate) fn entry_tokens(&self, thread: &Thread) -> Vec<u64> {
+        let mut counted = self.run_state().counted.remove(thread).unwrap_or_default();
+        let counter = &self.setup.model.counter;
+        self.with_thread(thread, |state| {
+            counted.truncate(state.entries.len());
+            for entry in &state.entries[counted.len()..] {
+                counted.push(entry.tokens(counter));
+            }
+        });
+        self.run_state().counted.insert(thread.clone(), counted.clone());
+        counted
+    }
+
+    /// Tells the model how full its window is, at the end of the conversation, once for each step. What was said stays.
+    async fn note_usage(&self, thread: &Thread, budget: &ContextBudget) -> Result<(), Stop> {
+        let Some(note) = usage_note(budget.used_percentage(), self.setup.limits.note_at) else { return Ok(()) };
+        let percent = (budget.used_percentage() * 100.0) as u64 / NOTE_STEP_PERCENT;
+        let noted = |entry: &Entry| match entry {
+            Entry::User { text, by: SpokenBy::Agent } => percent_noted(text),
+            _ => None,
+        };
+        let last = self.with_thread(thread, |thread| thread.entries.iter().rev().find_map(noted));
+        if last.is_some_and(|last| last / NOTE_STEP_PERCENT >= percent) {
+            return Ok(());
+        }
+        let entries = vec![Entry::User { text: note, by: SpokenBy::Agent }];
+        self.record(vec![Record::Said { thread: thread.clone(), entries }]).await
+    }
+
+    /// The request of a thread, in the form of its provider.
+    pub(crate) fn request(&self, thread: &Thread, front: &Front) -> bytes::Bytes {
+        let without = self.run_state().without_reasoning.get(thread).copied().unwrap_or(0);
+        let model = &self.setup.model;
+        let name = format!("{}:{thread}", self.setup.session);
+        self.with_thread(thread, |state| {
+            let is_sent = |(at, entry): &(usize, &Entry)| *at >= without || !matches!(entry, Entry::Reasoning { .. });
+            let kept: Vec<Entry>;
+            let entries = match without {
+                0 => &state.entries,
+                _ => {
+                    kept = state.entries.iter().enumerate().filter(is_sent).map(|(_, entry)| entry.clone()).collect();
+                    &kept
+                }
+            };
+            let prompt = Prompt {
+                model: &model.model,
+                session: &name,
+                system: &front.system,
+                breakpoints: &front.breakpoints,
+                tools: &front.tools,
+                entries,
+                max_output_tokens: self.setup.limits.max_output_tokens,
+                reasoning: model.effort,
+            };
+            request_body(model.api, &prompt)
+        })
+    }
+
+    pub(crate) fn count_answer(&self, usage: infold_core::record::Usage) {
+        let mut run = self.run_state();
+        run.turns += 1;
+        run.usage = run.usage.plus(&usage);
+    }
+}
+
+/// What stands for an answer without a word.
+fn silence() -> Entry {
+    Entry::Assistant { text: "(no answer)".to_owned() }
+}
+
+fn is_skill_call(entry: &Entry) -> bool {
+    matches!(entry, Entry::Call { tool, .. } if tool == own_tools::SKILL)
+}
+
+/// The percentage that a note said.
+fn percent_noted(text: &str) -> Option<u64> {
+    text.strip_prefix("[Context: ")?.split_once('%')?.0.parse().ok()
+}

@@ -1,0 +1,67 @@
+//! Takes in what a tool of infold's own agent gave, as soon as it has run: the agent's log then holds what the model is
+//! shown, and the rest is read back by its handle.
+
+use infold_core::{Mentions, Principal, Scrubbed, Thread};
+
+use super::take_in::TakeIn;
+use super::{OwnThread, Shaping};
+use crate::intake::{NewResult, Offload, ShownResult};
+use crate::{Engine, Error, Notice};
+
+/// A result of a tool that infold's own agent has run.
+#[derive(Debug, Clone)]
+pub struct OwnResult {
+    /// The id of the model's call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with, as JSON.
+    pub arguments: String,
+    /// All that it gave, not scrubbed yet.
+    pub text: String,
+}
+
+/// What became of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnResultTaken {
+    /// What the model is shown.
+    pub shown: String,
+    /// The handle by which all of it is read back, if it was offloaded.
+    pub ref_id: Option<String>,
+    /// The result's thread, if that folded because the result did not fit, or had folded before.
+    pub folded: Option<Notice>,
+}
+
+impl Engine {
+    /// Takes in a result: without its secrets, offloaded if it is long or does not fit its branch, counted once by the id
+    /// of its call. What was decided is on disk when this returns.
+    #[tracing::instrument(skip_all)]
+    pub async fn take_in_own(
+        &self,
+        who: &Principal,
+        of: &OwnThread,
+        result: OwnResult,
+    ) -> Result<OwnResultTaken, Error> {
+        let OwnResult { call_id, tool, arguments, text } = result;
+        let texts = vec![text.clone()];
+        let new = NewResult { call_id, tool, arguments, texts, remarks: None, is_all_text: true };
+        let offload = match self.inner.settings.turn.shaping {
+            Shaping::On => Offload::Allowed,
+            Shaping::Off => Offload::No,
+        };
+        let take_in =
+            TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default() };
+
+        let taken = self.take_in(who, &of.session, take_in).await?;
+
+        let shown = taken.results.into_iter().next().map(|(_, shown)| shown);
+        let (shown, ref_id) = match shown {
+            Some(ShownResult::Reference { text, blob }) => (text, Some(blob.to_string())),
+            Some(ShownResult::Parts(parts)) => {
+                (parts.into_iter().next().flatten().map_or(text, Scrubbed::into_string), None)
+            }
+            Some(ShownResult::AsItIs) | None => (text, None),
+        };
+        Ok(OwnResultTaken { shown, ref_id, folded: taken.folded.filter(|_| of.thread != Thread::Main) })
+    }
+}
