@@ -6,6 +6,7 @@
 
 pub mod atoms;
 mod branch;
+pub mod compaction;
 mod context;
 mod context_budget;
 mod count;
