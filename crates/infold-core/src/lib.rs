@@ -6,7 +6,9 @@
 
 pub mod atoms;
 mod branch;
+pub mod compaction;
 mod context;
+mod context_budget;
 mod count;
 mod decide;
 mod event;
@@ -22,6 +24,7 @@ mod offload;
 mod own_tools;
 mod prices;
 mod principal;
+mod prompt_builder;
 pub mod record;
 pub mod recording;
 mod refusal;
@@ -37,6 +40,7 @@ pub mod writes;
 
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
 pub use context::{ContextHealth, ContextState, ContextWarning};
+pub use context_budget::{CompactionThresholds, ContextBudget, CountedParts, FloorTooHigh, usage_note};
 pub use count::{Counter, Family, SessionCalibration, StreamSize, TextSize, readable_of_other};
 pub use decide::{Command, Decision, Open, ReturnOutcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
@@ -52,6 +56,7 @@ pub use offload::{
 pub use own_tools::{OwnTool, ToolEffect};
 pub use prices::{Price, Prices};
 pub use principal::{Claims, Owner, Principal};
+pub use prompt_builder::{PromptBuilder, PromptSection, SectionKind};
 pub use refusal::Refusal;
 pub use scrub::{
     ExplainedMatch, FoundSecret, KNOWN_BYTES_MIN, Mask, MatchVerdict, RuleSet, RulesBase, RulesError, ScrubError,

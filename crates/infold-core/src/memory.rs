@@ -29,6 +29,7 @@ mod vector;
 pub use ask::{AskBounds, NoLessonList, ask_instructions, ask_record, read_lessons};
 pub use belief::{Belief, BeliefMove};
 pub use distil::{BranchWork, DistilledDraft, EndedBranch, NoLesson, RunCommand, distil};
+pub(crate) use distil::{error_line, exit_status, head, one_line};
 pub use inject::{InjectedContext, Injection, OpeningMemories, ShownMemory};
 pub use kept::{
     LessonSource, Memory, MemoryId, MemoryNow, MemoryOrigin, MemoryScope, MemoryState, ProjectKey, Trust, WorkPlace,

@@ -17,6 +17,7 @@ use crate::{Branch, EndReason};
 use work::MendedCommand;
 pub(super) use work::failure;
 pub use work::{BranchWork, RunCommand};
+pub(crate) use work::{error_line, exit_status};
 
 const TITLE_CHARS_MAX: usize = 120;
 /// What is chosen of a report, of a success and of a failure: with what is added, either fits into a lesson.
@@ -170,11 +171,11 @@ fn title(branch: &EndedBranch<'_>) -> String {
     head(if description.is_empty() { branch.prompt } else { &description }, TITLE_CHARS_MAX)
 }
 
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn head(text: &str, chars_max: usize) -> String {
+pub(crate) fn head(text: &str, chars_max: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= chars_max {
         return text.to_owned();

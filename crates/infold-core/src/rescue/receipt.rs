@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DropReason, Fate, Plan, RescuePart, RescuePiece, Speaks};
 use crate::transcript::ItemPosition;
 
@@ -46,7 +48,7 @@ impl LeftOut {
 }
 
 /// Pieces of one kind that were left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// The number of pieces.
     pub count: u64,
@@ -55,7 +57,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, tokens: u64) {
+    pub(crate) fn add(&mut self, tokens: u64) {
         self.count += 1;
         self.tokens += tokens;
     }

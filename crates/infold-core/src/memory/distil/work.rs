@@ -109,18 +109,30 @@ impl RunCommand {
 
 /// What a result says about a failure, in a short line; `None` if it shows none.
 pub(in crate::memory) fn failure(result: &str) -> Option<String> {
-    let lines: Vec<&str> = result.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    exit_status(result).filter(|code| *code != 0).map(|_| error_line(result))
+}
+
+/// The exit code that a result names at its front or its end; one of a failure if there are several.
+pub(crate) fn exit_status(result: &str) -> Option<i32> {
+    let lines: Vec<&str> = spoken_lines(result).collect();
     let ends = lines.iter().take(STATUS_LINES).chain(lines.iter().rev().take(STATUS_LINES));
-    let has_failed = ends.filter_map(|line| exit_code(line)).any(|code| code != 0);
-    if !has_failed {
-        return None;
-    }
-    let is_error = |line: &&&str| {
+    let codes: Vec<i32> = ends.filter_map(|line| exit_code(line)).collect();
+    codes.iter().find(|code| **code != 0).or(codes.first()).copied()
+}
+
+/// The first line of a failed call's result that says what went wrong, shortened.
+pub(crate) fn error_line(result: &str) -> String {
+    let is_error = |line: &&str| {
         let lower = line.to_lowercase();
         exit_code(line).is_none() && ERROR_WORDS.iter().any(|word| lower.contains(word))
     };
-    let said = lines.iter().find(is_error).or_else(|| lines.iter().find(|line| exit_code(line).is_none()));
-    Some(said.map_or_else(|| "no output".to_owned(), |line| head(line, ERROR_CHARS_MAX)))
+    let said = spoken_lines(result).find(is_error);
+    let said = said.or_else(|| spoken_lines(result).find(|line| exit_code(line).is_none()));
+    said.map_or_else(|| "no output".to_owned(), |line| head(line, ERROR_CHARS_MAX))
+}
+
+fn spoken_lines(result: &str) -> impl Iterator<Item = &str> {
+    result.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// The exit code in a line such as `Exit code 1` or `Process exited with code 0`.
