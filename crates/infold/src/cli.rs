@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, connect, count, disconnect, fork, hook, launch, man, memory, replay, rescue, result, rules, run, scrub,
-    secret, servers, sessions, show, tend, tools, top,
+    approve, confine, connect, count, disconnect, fork, hook, launch, man, memory, replay, rescue, result, rules, run,
+    scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -128,6 +128,9 @@ pub enum Command {
     /// Run an MCP server for the gateway, and end every process that it leaves behind
     #[command(hide = true)]
     Tend(tend::TendArgs),
+    /// Become a command of the agent's that can write only in its folders
+    #[command(hide = true)]
+    Confine(confine::ConfineArgs),
     /// Send an agent through infold permanently, by changing its settings files
     Connect(connect::ConnectArgs),
     /// Undo `infold connect`: restore the agent's settings files
@@ -250,6 +253,7 @@ impl Cli {
             | Command::Run(_)
             | Command::Launch(_)
             | Command::Tend(_)
+            | Command::Confine(_)
             | Command::Connect(_)
             | Command::Disconnect(_)
             | Command::Hook(_)

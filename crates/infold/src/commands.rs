@@ -2,6 +2,7 @@
 
 pub mod approve;
 pub mod completions;
+pub mod confine;
 pub mod connect;
 pub mod count;
 mod demo;
@@ -92,6 +93,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Hook(args) => hook::run(&args, &surroundings, flags, &output),
         Command::Launch(args) => launch::run(&args),
         Command::Tend(args) => tend::run(&args),
+        Command::Confine(args) => confine::run(&args),
         // It reports what is wrong with the settings, so it reads them itself.
         Command::Doctor => doctor::run(&surroundings, flags, &output),
         Command::Serve(args) => serve::run(&args, load()?),

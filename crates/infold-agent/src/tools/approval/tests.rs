@@ -1,0 +1,162 @@
+//! What may run, what is asked about, and what is refused: one line a case.
+
+use serde_json::json;
+
+use super::{Approval, ApprovalMode, ApprovalRules, CommandPrefix, ProjectApprovals, ShellConfinement, decide};
+use crate::tools::{LocalCall, LocalTool};
+
+fn prefixes(all: &[&str]) -> Vec<CommandPrefix> {
+    all.iter().filter_map(|words| CommandPrefix::new(words)).collect()
+}
+
+fn rules(mode: ApprovalMode) -> ApprovalRules {
+    let allow = prefixes(&["git status", "git log", "cargo test", "ls", "grep", "echo"]);
+    ApprovalRules {
+        mode,
+        allow,
+        deny: prefixes(&["git push", "rm", "git log --all"]),
+        confinement: ShellConfinement::Full,
+    }
+}
+
+fn shell(command: &str) -> LocalCall {
+    LocalCall::read(LocalTool::Shell, &json!({"command": command})).unwrap()
+}
+
+fn word(approval: &Approval) -> &'static str {
+    match approval {
+        Approval::Allowed => "allowed",
+        Approval::Ask { .. } => "ask",
+        Approval::Refused { .. } => "refused",
+    }
+}
+
+#[test]
+fn each_mode_allows_more_than_the_one_before() {
+    let calls = [
+        LocalCall::read(LocalTool::Read, &json!({"path": "a"})).unwrap(),
+        LocalCall::read(LocalTool::Write, &json!({"path": "a", "content": ""})).unwrap(),
+        LocalCall::read(LocalTool::Edit, &json!({"path": "a", "old": "x", "new": "y"})).unwrap(),
+        shell("git status"),
+        shell("make"),
+        shell("git push"),
+    ];
+    let of = |mode| calls.iter().map(|call| word(&decide(call, &rules(mode)))).collect::<Vec<_>>().join(" ");
+    assert_eq!(of(ApprovalMode::ReadOnly), "allowed refused refused refused refused refused");
+    assert_eq!(of(ApprovalMode::Ask), "allowed ask ask allowed ask refused");
+    assert_eq!(of(ApprovalMode::Edits), "allowed allowed allowed allowed ask refused");
+    assert_eq!(of(ApprovalMode::All), "allowed allowed allowed allowed allowed refused");
+}
+
+#[test]
+fn a_command_is_allowed_only_if_every_part_of_it_is() {
+    let decided = |command: &str| word(&decide(&shell(command), &rules(ApprovalMode::Edits)));
+    for command in [
+        "git status",
+        "git  status -s | grep 'a;b' && ls -l 2>/dev/null",
+        "cargo test 2>&1 | grep \"two words\"; ls >/dev/null",
+        "ls *.rs",
+        "git status\nls",
+        "grep a\\ b x || echo none",
+        "grep 'x$' a",
+    ] {
+        assert_eq!(decided(command), "allowed", "{command}");
+    }
+    for command in [
+        "git",
+        "git statusx",
+        "ls; make",
+        "ls & make",
+        "ls &",
+        "ls | sh",
+        "ls $(make)",
+        "ls `make`",
+        "ls \"$(make)\"",
+        "ls <(make)",
+        "ls > file",
+        "ls >> file",
+        "ls >|file",
+        "ls &> file",
+        "ls 2>file",
+        "ls > /dev/nullx",
+        "PATH=. ls",
+        "$LS",
+        "{ls,make}",
+        "l*",
+        "(ls)",
+        "{ ls; }",
+        "if ls; then make; fi",
+        "ls << end\nend",
+        "ls 'open",
+        "ls \\",
+        "./ls",
+        "/tmp/ls",
+        "ls\rmake",
+        "echo {a,b}",
+        "! ls",
+        "# ls",
+    ] {
+        assert_eq!(decided(command), "ask", "{command}");
+    }
+}
+
+#[test]
+fn what_is_denied_is_denied_wherever_it_is() {
+    for mode in [ApprovalMode::Ask, ApprovalMode::Edits, ApprovalMode::All] {
+        for command in [
+            "rm -rf x",
+            "ls; rm x",
+            "/bin/rm x",
+            "sudo rm x",
+            "sh -c 'rm x'",
+            "ls | xargs rm",
+            "find . -exec rm {} +",
+            "echo $(rm x)",
+            "ls `/bin/rm x`",
+            "if true; then git push; fi",
+            "git log --all",
+            "X=1 git push",
+            "env X=1 git push",
+            "'rm' x",
+            "r\\m x",
+        ] {
+            assert_eq!(word(&decide(&shell(command), &rules(mode))), "refused", "{command}");
+        }
+        // A word that only looks like it is none.
+        assert_eq!(word(&decide(&shell("grep rm x"), &rules(mode))), "allowed");
+    }
+}
+
+#[test]
+fn without_a_full_sandbox_not_everything_is_allowed() {
+    let decided = |confinement| {
+        let rules = ApprovalRules { confinement, ..rules(ApprovalMode::All) };
+        word(&decide(&shell("make"), &rules))
+    };
+    assert_eq!(decided(ShellConfinement::Full), "allowed");
+    assert_eq!(decided(ShellConfinement::OffByUser), "allowed");
+    assert_eq!(decided(ShellConfinement::Lacking), "ask");
+}
+
+#[test]
+fn a_project_can_only_narrow() {
+    let project = ProjectApprovals { mode: Some(ApprovalMode::All), deny: prefixes(&["ls"]) };
+    let narrowed = rules(ApprovalMode::Ask).narrowed_by(&project);
+    assert_eq!(narrowed.mode, ApprovalMode::Ask);
+    assert_eq!(word(&decide(&shell("ls"), &narrowed)), "refused");
+    let project = ProjectApprovals { mode: Some(ApprovalMode::ReadOnly), deny: Vec::new() };
+    assert_eq!(rules(ApprovalMode::All).narrowed_by(&project).mode, ApprovalMode::ReadOnly);
+}
+
+#[test]
+fn where_nobody_can_be_asked_it_is_refused_with_the_reason() {
+    let asked = decide(&shell("make all"), &rules(ApprovalMode::Edits));
+    let wanted = Approval::Ask {
+        what: "run `make all`".to_owned(),
+        why: "`make all` is not on the list of what is allowed".to_owned(),
+    };
+    assert_eq!(asked, wanted);
+    let Approval::Refused { why } = asked.with_nobody_to_ask() else { panic!("not refused") };
+    assert!(why.starts_with("run `make all`: `make all` is not on the list of what is allowed, and nobody"), "{why}");
+    assert_eq!(Approval::Allowed.with_nobody_to_ask(), Approval::Allowed);
+}
