@@ -98,7 +98,9 @@ pub(crate) fn refusal(api: Api, status: u16) -> Refusal {
             let error = json!({"message": message, "type": kind, "param": null, "code": code});
             Refusal { status, message: message.to_owned(), body: json!({"error": error}) }
         }
-        Api::Ollama => Refusal { status, ..Refusal::ollama(if status == 404 { "model 'm' not found" } else { "failed" }) },
+        Api::Ollama => {
+            Refusal { status, ..Refusal::ollama(if status == 404 { "model 'm' not found" } else { "failed" }) }
+        }
     }
 }
 

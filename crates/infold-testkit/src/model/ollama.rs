@@ -10,12 +10,8 @@ pub(crate) mod rules;
 /// Writes a step of the script as an answer. Thoughts come only if the request asks for them, calls have no ids, and the
 /// counts come with the last line.
 pub(crate) fn speak(turn: &Turn<'_>) -> Spoken {
-    let calls: Vec<Value> = turn
-        .step
-        .calls
-        .iter()
-        .map(|call| json!({"function": {"name": call.tool, "arguments": call.input}}))
-        .collect();
+    let calls: Vec<Value> =
+        turn.step.calls.iter().map(|call| json!({"function": {"name": call.tool, "arguments": call.input}})).collect();
     let thinks = turn.body["think"] == true || turn.body["think"].is_string();
     let thinking = turn.step.reasoning.as_ref().filter(|_| thinks);
     let line = |fields: Value| {

@@ -64,7 +64,8 @@ impl ChatAnswer {
     }
 
     fn take_delta(&mut self, delta: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
-        let said = |names: [&str; 2]| names.iter().find_map(|name| delta[*name].as_str()).filter(|text| !text.is_empty());
+        let said =
+            |names: [&str; 2]| names.iter().find_map(|name| delta[*name].as_str()).filter(|text| !text.is_empty());
         if let Some(text) = said([REASONING, "reasoning"]) {
             self.thoughts.push_str(text);
             tell(Delta::Reasoning(text.to_owned()));

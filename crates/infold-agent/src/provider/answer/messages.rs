@@ -72,7 +72,12 @@ impl MessagesAnswer {
             }
             "tool_use" => {
                 tell(Delta::CallBegun { tool: text("name") });
-                AnswerBlock::Call { id: text("id"), tool: text("name"), input: block["input"].clone(), json: String::new() }
+                AnswerBlock::Call {
+                    id: text("id"),
+                    tool: text("name"),
+                    input: block["input"].clone(),
+                    json: String::new(),
+                }
             }
             _ => AnswerBlock::Unknown,
         };

@@ -22,7 +22,9 @@ impl ResponsesAnswer {
         let delta = || event["delta"].as_str().unwrap_or_default().to_owned();
         match event["type"].as_str().unwrap_or_default() {
             "response.output_text.delta" | "response.refusal.delta" => tell(Delta::Text(delta())),
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => tell(Delta::Reasoning(delta())),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                tell(Delta::Reasoning(delta()))
+            }
             "response.reasoning_summary_part.added" if event["summary_index"].as_u64() > Some(0) => {
                 tell(Delta::Reasoning("\n\n".to_owned()));
             }
@@ -90,7 +92,8 @@ fn entry(item: Value, model: &str) -> Option<Entry> {
     let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
     match item["type"].as_str()? {
         "message" => {
-            let said = parts(&item).iter().filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()));
+            let said =
+                parts(&item).iter().filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()));
             let text: String = said.collect();
             (!text.is_empty()).then_some(Entry::Assistant { text })
         }

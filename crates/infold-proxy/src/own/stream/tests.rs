@@ -100,7 +100,9 @@ async fn what_is_not_set_or_not_there_is_said() {
     let unset = OwnKey::Unset { variable: "MY_KEY".to_owned() };
     let stream = OwnStream::new(way(Provider::OpenAi, "http://127.0.0.1:1", unset), 5_000);
     let fault = stream.post("/v1/responses", body()).await.err().unwrap();
-    assert!(matches!(&fault, AskFault::Unusable(problem) if problem.contains("MY_KEY") && problem.contains("agent.key_env")));
+    assert!(
+        matches!(&fault, AskFault::Unusable(problem) if problem.contains("MY_KEY") && problem.contains("agent.key_env"))
+    );
     let stream = OwnStream::new(way(Provider::OpenAi, "http://127.0.0.1:1", OwnKey::Nothing), 5_000);
     assert!(matches!(stream.post("/api/chat", body()).await.err(), Some(AskFault::Busy { .. })));
 }

@@ -62,7 +62,9 @@ fn check_messages(messages: &[Value]) -> Result<(), Refusal> {
         only(object(message, "a message")?, &MESSAGE_FIELDS, "a message")?;
         let role = message["role"].as_str().unwrap_or_default();
         if !message["content"].is_string() {
-            return Err(Refusal::ollama("json: cannot unmarshal into Go struct field ChatRequest.messages of type string"));
+            return Err(Refusal::ollama(
+                "json: cannot unmarshal into Go struct field ChatRequest.messages of type string",
+            ));
         }
         if role == "tool" {
             let tool = message["tool_name"].as_str().unwrap_or_default();
@@ -94,7 +96,9 @@ fn called(message: &Value) -> Result<Vec<&str>, Refusal> {
         only(object(call, "a call")?, &CALL_FIELDS, "a call")?;
         let function = &call["function"];
         if !function["arguments"].is_object() {
-            return Err(Refusal::ollama("json: cannot unmarshal string into Go struct field ToolCallFunction.arguments"));
+            return Err(Refusal::ollama(
+                "json: cannot unmarshal string into Go struct field ToolCallFunction.arguments",
+            ));
         }
         tools.push(function["name"].as_str().ok_or_else(|| Refusal::ollama("a call needs the name of its tool"))?);
     }
