@@ -36,7 +36,7 @@ use infold_engine::Engine;
 use tokio_util::sync::CancellationToken;
 
 pub use handling::known_paths;
-pub use own::{OwnKey, OwnModel, OwnSettings, OwnWay, ask_model, embed_texts};
+pub use own::{OwnKey, OwnModel, OwnSettings, OwnStream, OwnWay, StreamedAnswer, ask_model, embed_texts};
 pub use provider::Provider;
 pub use settings::{Planning, ProxySettings, RetryStatus, Upstream, UpstreamError};
 pub use tunnel::{NoTunnel, Tunnels};

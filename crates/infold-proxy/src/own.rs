@@ -1,18 +1,20 @@
-//! Requests of infold's own, to models that the user has named for memories. No client is behind them: they have a key of
-//! their own, one attempt and one timeout, and whoever asked decides what a fault means.
+//! Requests of infold's own, to models that the user has named for memories or for infold's agent. No client is behind
+//! them: they have a key of their own, one attempt and one timeout, and whoever asked decides what a fault means.
 //!
 //! What must hold: a key goes to its upstream and nowhere else, into no error and no log; no answer is read beyond its bound.
 
 mod embeddings;
 mod model;
+mod stream;
 
 use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
 
 use crate::connect::UpstreamClient;
 use crate::decode::Decoder;
@@ -23,6 +25,7 @@ use infold_wire::request::Api;
 
 pub use embeddings::embed_texts;
 pub use model::ask_model;
+pub use stream::{OwnStream, StreamedAnswer};
 
 /// A model that infold asks on its own account.
 #[derive(Debug, Clone)]
@@ -110,7 +113,7 @@ impl OwnRequests {
 
     /// Sends JSON to a path, and reads the whole answer.
     async fn post(&self, path: &str, body: &serde_json::Value) -> Result<OwnAnswer, AskFault> {
-        let request = self.request(path, body.to_string())?;
+        let request = self.request(path, Bytes::from(body.to_string()))?;
         let timeout_ms = self.way.timeout_ms;
         let answered = tokio::time::timeout(Duration::from_millis(timeout_ms), self.answered(request)).await;
         answered.unwrap_or_else(|_| {
@@ -118,10 +121,11 @@ impl OwnRequests {
         })
     }
 
-    fn request(&self, path: &str, body: String) -> Result<Request<Full<Bytes>>, AskFault> {
+    fn request(&self, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, AskFault> {
         let upstream = &self.way.upstream;
         let unusable = |_| AskFault::Unusable(format!("{} in settings is no address", self.way.settings.upstream));
-        let mut request = Request::new(Full::new(Bytes::from(body.clone())));
+        let length_bytes = body.len();
+        let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = upstream.at(path, None).map_err(unusable)?;
         let headers = request.headers_mut();
@@ -129,7 +133,7 @@ impl OwnRequests {
             headers.insert(HOST, host);
         }
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length_bytes));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         self.prove(headers)?;
         Ok(request)
@@ -165,12 +169,7 @@ impl OwnRequests {
 
     async fn answered(&self, request: Request<Full<Bytes>>) -> Result<OwnAnswer, AskFault> {
         let (upstream, bytes_max) = (&self.way.upstream, self.way.answer_bytes_max);
-        let response = self.client.send(request).await;
-        let response = response.map_err(|unreached| AskFault::Busy {
-            after_ms: None,
-            problem: format!("{upstream} gave no answer ({})", unreached.reason),
-        })?;
-        let (head, body) = response.into_parts();
+        let (head, body) = self.sent(request).await?.into_parts();
         let lost =
             |_| AskFault::Lost(format!("the answer of {upstream} broke off, or is longer than {bytes_max} bytes"));
         let packed = Limited::new(body, bytes_max).collect().await.map_err(lost)?.to_bytes();
@@ -179,9 +178,16 @@ impl OwnRequests {
         if body.len() > bytes_max {
             return Err(AskFault::Lost(format!("the answer of {upstream} is longer than {bytes_max} bytes")));
         }
-        let seconds = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
-        let retry_after_ms = seconds.map(|seconds| seconds.saturating_mul(1_000));
-        Ok(OwnAnswer { status: head.status, retry_after_ms, body })
+        Ok(OwnAnswer { status: head.status, retry_after_ms: retry_after_ms(&head.headers), body })
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    async fn sent(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, AskFault> {
+        let sent = self.client.send(request).await;
+        sent.map_err(|unreached| AskFault::Busy {
+            after_ms: None,
+            problem: format!("{} gave no answer ({})", self.way.upstream, unreached.reason),
+        })
     }
 
     /// What an answer that is no answer of a model means, and what to do about it.
@@ -226,4 +232,10 @@ impl OwnRequests {
             OwnKey::Nothing | OwnKey::Unset { .. } => words.to_owned(),
         }
     }
+}
+
+/// How long an answer asks to wait before the next request.
+fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+    let seconds: u64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(seconds.saturating_mul(1_000))
 }

@@ -1,9 +1,9 @@
 //! A model on loopback that plays a script, stores all requests, and refuses what a provider would refuse.
 //!
-//! It speaks Anthropic Messages, OpenAI Responses and OpenAI Chat Completions, streamed and whole. Each
-//! session plays the script from its start, whatever others do. Every request is checked against the
-//! providers' rules that a program can check, so that every test that runs through it is also a test of
-//! those rules. It has a cache like the providers' and reports what each request read and wrote; it calls
+//! It speaks Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and Ollama's `/api/chat`, streamed
+//! and whole. Each session plays the script from its start, whatever others do. Every request is checked
+//! against the providers' rules that a program can check, so that every test that runs through it is also a
+//! test of those rules. It has a cache like the providers' and reports what each request read and wrote; it calls
 //! no tool that the request does not offer; and it fails on demand ([`Fault`]). Its answers depend on
 //! nothing but the script and the requests: the same session gets the same ids in every run, and reasoning
 //! that it has sealed is still valid after a restart.
@@ -13,6 +13,7 @@ mod cache;
 mod chat;
 mod fault;
 mod http;
+mod ollama;
 mod prompt;
 mod reach;
 mod received;
@@ -49,6 +50,18 @@ use spoken::{Spoken, Turn};
 
 #[cfg(test)]
 mod tests;
+
+/// The rule that a request breaks, in its provider's words; `None` if it breaks none.
+pub fn broken_rule(api: Api, body: &Value) -> Option<String> {
+    let broken = match api {
+        Api::CountTokens => return None,
+        Api::Messages => anthropic::rules::check(body).err(),
+        Api::Responses => responses::rules::check(body, &HashMap::new()).err(),
+        Api::Chat => chat::rules::check(body).err(),
+        Api::Ollama => ollama::rules::check(body).err(),
+    };
+    broken.map(|refusal| refusal.message)
+}
 
 /// A running model. It stops when it is dropped.
 #[derive(Debug)]
@@ -228,6 +241,7 @@ impl Shared {
             Api::Messages | Api::CountTokens => anthropic::speak(&turn),
             Api::Responses => responses::speak(&turn),
             Api::Chat => chat::speak(&turn),
+            Api::Ollama => ollama::speak(&turn),
         };
         let spoken = match self.script.counting {
             Counting::Reported => spoken,
@@ -257,7 +271,7 @@ impl Shared {
         let now_ms = memory.now_ms;
         match received.api {
             Api::Messages | Api::CountTokens => memory.cache.take_marked(&received.prompt(), now_ms),
-            Api::Responses | Api::Chat => memory.cache.take_unmarked(&received.prompt()),
+            Api::Responses | Api::Chat | Api::Ollama => memory.cache.take_unmarked(&received.prompt()),
         }
     }
 
@@ -277,6 +291,7 @@ impl Shared {
                 checked.prefix
             }
             Api::Chat => chat::rules::check(&received.body)?,
+            Api::Ollama => ollama::rules::check(&received.body)?,
         };
         if self.is_too_long(received) {
             return Err(too_long(received.api, tokens(received), self.script.window_tokens.unwrap_or(u64::MAX)));
@@ -354,6 +369,7 @@ fn too_long(api: Api, tokens: u64, window_tokens: u64) -> Refusal {
                 "Your input exceeds the context window of this model. Please adjust your input and try again.";
             Refusal::openai(message.to_owned(), "input", Some("context_length_exceeded"))
         }
+        Api::Ollama => Refusal::ollama("the input length exceeds the context length"),
     }
 }
 

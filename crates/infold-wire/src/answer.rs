@@ -18,7 +18,7 @@ use crate::request::json::Document;
 pub use ending::Ending;
 use infold_core::record::Usage;
 pub use opening::{Opening, StreamStart};
-use sse::{Events, SseEvent};
+pub use sse::{SseEvent, SseEvents};
 use state::AnswerState;
 
 /// The longest answer in one JSON value that is read, in bytes; of a longer one nothing is read.
@@ -93,7 +93,7 @@ pub struct AnswerReader {
 /// The bytes that have come in and are not read yet.
 #[derive(Debug)]
 enum AnswerSource {
-    Streamed(Events),
+    Streamed(SseEvents),
     Whole { bytes: Vec<u8>, is_cut: bool },
 }
 
@@ -101,7 +101,7 @@ impl AnswerReader {
     /// Starts to read an answer of one API; nothing has come in yet.
     pub fn new(api: Api, delivery: Delivery) -> Self {
         let source = match delivery {
-            Delivery::Streamed => AnswerSource::Streamed(Events::default()),
+            Delivery::Streamed => AnswerSource::Streamed(SseEvents::default()),
             Delivery::Whole => AnswerSource::Whole { bytes: Vec::new(), is_cut: false },
         };
         Self { api, source, state: AnswerState::default() }

@@ -45,7 +45,8 @@ impl ProviderRefusal {
             || code == "request_too_large"
             || lower.contains("prompt is too long")
             || lower.contains("maximum context length")
-            || lower.contains("exceeds the context window");
+            || lower.contains("exceeds the context window")
+            || lower.contains("exceeds the context length");
         is_too_long.then(|| Self::TooLong { window_tokens: window(&lower) })
     }
 

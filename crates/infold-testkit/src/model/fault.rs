@@ -98,6 +98,9 @@ pub(crate) fn refusal(api: Api, status: u16) -> Refusal {
             let error = json!({"message": message, "type": kind, "param": null, "code": code});
             Refusal { status, message: message.to_owned(), body: json!({"error": error}) }
         }
+        Api::Ollama => {
+            Refusal { status, ..Refusal::ollama(if status == 404 { "model 'm' not found" } else { "failed" }) }
+        }
     }
 }
 
@@ -117,6 +120,7 @@ pub(crate) fn error_event(api: Api) -> Event {
             let error = json!({"message": "The server had an error.", "type": "server_error", "code": null});
             Event::unnamed(json!({"error": error}).to_string())
         }
+        Api::Ollama => Event::line(&json!({"error": "an error was encountered while running the model"})),
     }
 }
 
@@ -137,6 +141,7 @@ pub(crate) fn refusal_events(api: Api, refusal: &Refusal) -> Vec<Event> {
             ]
         }
         Api::Chat => vec![Event::unnamed(json!({ "error": error }).to_string())],
+        Api::Ollama => vec![Event::line(&refusal.body)],
     }
 }
 

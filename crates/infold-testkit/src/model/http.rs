@@ -36,6 +36,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
             .route(&format!("{root}/chat/completions"), post(chat))
             .route(&format!("{root}/models"), get(models));
     }
+    router = router.route("/api/chat", post(ollama));
     router.fallback(nothing_here).layer(DefaultBodyLimit::disable()).with_state(shared)
 }
 
@@ -53,6 +54,10 @@ async fn responses(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderM
 
 async fn chat(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     take(&shared, Api::Chat, &uri, &headers, &body)
+}
+
+async fn ollama(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    take(&shared, Api::Ollama, &uri, &headers, &body)
 }
 
 /// The list of models, which clients ask for when they start. An empty one does not disturb them.
@@ -81,7 +86,9 @@ fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
-    let form = if body["stream"] == true { Form::Streamed } else { Form::Whole };
+    // Ollama streams unless it is told not to.
+    let is_streamed = body["stream"] == true || (api == Api::Ollama && body["stream"].is_null());
+    let form = if is_streamed { Form::Streamed } else { Form::Whole };
     let received = Received {
         path: uri.to_string(),
         session: session_of(&headers, &body),
@@ -125,7 +132,8 @@ fn respond(shared: &Arc<Shared>, api: Api, spoken: Spoken, form: Form, fault: Op
     let (mut pieces, content_type) = match form {
         Form::Streamed => {
             let pieces: Vec<Bytes> = spoken.events.iter().map(|event| Bytes::from(event.wire())).collect();
-            (pieces, "text/event-stream; charset=utf-8")
+            let is_lines = api == Api::Ollama;
+            (pieces, if is_lines { "application/x-ndjson" } else { "text/event-stream; charset=utf-8" })
         }
         Form::Whole => (vec![Bytes::from(spoken.plain.to_string())], "application/json"),
     };

@@ -19,7 +19,7 @@ impl Received {
                 parts.push(part("instructions", &body["instructions"]));
                 parts.extend(list(&body["input"]).map(|item| part("item", item)));
             }
-            Api::Chat => {
+            Api::Chat | Api::Ollama => {
                 parts.extend(list(&body["tools"]).map(|tool| part("tool", tool)));
                 parts.extend(list(&body["messages"]).map(|message| part("message", message)));
             }

@@ -49,7 +49,7 @@ impl Received {
         match self.api {
             Api::Messages | Api::CountTokens => anthropic(&self.body),
             Api::Responses => responses(&self.body),
-            Api::Chat => chat(&self.body),
+            Api::Chat | Api::Ollama => chat(&self.body),
         }
     }
 

@@ -15,6 +15,8 @@ pub enum Api {
     Responses,
     /// `POST /v1/chat/completions` of OpenAI.
     Chat,
+    /// `POST /api/chat` of Ollama.
+    Ollama,
 }
 
 /// One request to the fake model.

@@ -27,4 +27,9 @@ impl Refusal {
         let error = json!({"message": message, "type": "invalid_request_error", "param": param, "code": code});
         Self { status: 400, message, body: json!({"error": error}) }
     }
+
+    /// Ollama's refusal of a malformed request.
+    pub(crate) fn ollama(message: &str) -> Self {
+        Self { status: 400, message: message.to_owned(), body: json!({ "error": message }) }
+    }
 }

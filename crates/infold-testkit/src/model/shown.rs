@@ -65,7 +65,7 @@ impl Received {
                 }
                 shown.extend(self.body["input"].as_array().into_iter().flatten().map(item_shown));
             }
-            Api::Chat => {
+            Api::Chat | Api::Ollama => {
                 for message in self.body["messages"].as_array().into_iter().flatten() {
                     shown.extend(message_shown(message));
                 }
@@ -253,6 +253,11 @@ fn item_shown(item: &Value) -> Shown {
     }
 }
 
+/// Arguments as JSON: OpenAI has them as text, Ollama as an object.
+fn arguments(value: &Value) -> String {
+    string(value).unwrap_or_else(|| value.to_string())
+}
+
 fn message_shown(message: &Value) -> Vec<Shown> {
     let role = message["role"].as_str().unwrap_or_default();
     let text = text_of(&message["content"]);
@@ -260,7 +265,8 @@ fn message_shown(message: &Value) -> Vec<Shown> {
         return vec![Shown { call: string(&message["tool_call_id"]), ..plain(ShownKind::Result, text) }];
     }
     let mut shown = Vec::new();
-    shown.extend(string(&message["reasoning_content"]).map(|text| plain(ShownKind::Reasoning, text)));
+    let thoughts = string(&message["reasoning_content"]).or_else(|| string(&message["thinking"]));
+    shown.extend(thoughts.map(|text| plain(ShownKind::Reasoning, text)));
     if !text.is_empty() {
         shown.push(plain(words_of(role), text));
     }
@@ -269,7 +275,7 @@ fn message_shown(message: &Value) -> Vec<Shown> {
         shown.push(Shown {
             tool: string(&function["name"]),
             call: string(&call["id"]),
-            ..plain(ShownKind::Call, string(&function["arguments"]).unwrap_or_default())
+            ..plain(ShownKind::Call, arguments(&function["arguments"]))
         });
     }
     shown

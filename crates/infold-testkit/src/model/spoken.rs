@@ -64,30 +64,50 @@ fn remove_usage(value: &mut Value) {
         }
     }
     if let Some(fields) = value.as_object_mut() {
-        fields.remove("usage");
+        for name in ["usage", "prompt_eval_count", "eval_count"] {
+            fields.remove(name);
+        }
     }
 }
 
-/// One server-sent event.
+/// One server-sent event, or one line.
 #[derive(Clone)]
 pub(crate) struct Event {
     name: Option<String>,
     data: String,
+    framing: Framing,
+}
+
+/// What is around the data of an event.
+#[derive(Clone, Copy)]
+enum Framing {
+    ServerSent,
+    /// Nothing but the end of the line.
+    Line,
 }
 
 impl Event {
     /// An event whose name is the `type` of its data.
     pub(crate) fn named(data: Value) -> Self {
-        Self { name: data["type"].as_str().map(str::to_owned), data: data.to_string() }
+        let name = data["type"].as_str().map(str::to_owned);
+        Self { name, data: data.to_string(), framing: Framing::ServerSent }
     }
 
     /// An event with data but without a name.
     pub(crate) fn unnamed(data: String) -> Self {
-        Self { name: None, data }
+        Self { name: None, data, framing: Framing::ServerSent }
+    }
+
+    /// An event that is a line of its own.
+    pub(crate) fn line(data: &Value) -> Self {
+        Self { name: None, data: data.to_string(), framing: Framing::Line }
     }
 
     /// The event as text, as it is sent.
     pub(crate) fn wire(&self) -> String {
+        if let Framing::Line = self.framing {
+            return format!("{}\n", self.data);
+        }
         let name = self.name.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
         format!("{name}data: {}\n\n", self.data)
     }

@@ -4,7 +4,7 @@
 //! Where nothing shows it (another kind of content, a stream that speaks of something else), the answer counts as
 //! whole.
 
-use super::sse::{Events, SseEvent};
+use super::sse::{SseEvent, SseEvents};
 use crate::request::json::Document;
 
 /// Events that end a stream.
@@ -19,7 +19,7 @@ pub struct Ending {
 
 #[derive(Debug)]
 enum EndingForm {
-    Stream { events: Events, seen: SeenEvents },
+    Stream { events: SseEvents, seen: SeenEvents },
     Json(JsonNesting),
 }
 
@@ -49,7 +49,7 @@ impl Ending {
     pub fn of(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let form = match essence.as_str() {
-            "text/event-stream" => EndingForm::Stream { events: Events::default(), seen: SeenEvents::default() },
+            "text/event-stream" => EndingForm::Stream { events: SseEvents::default(), seen: SeenEvents::default() },
             json if json == "application/json" || json.ends_with("+json") => EndingForm::Json(JsonNesting::default()),
             _ => return None,
         };

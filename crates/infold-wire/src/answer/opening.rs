@@ -3,7 +3,7 @@
 //! Some providers answer with HTTP status 200 and refuse in the stream, in the first event that is more than a receipt.
 //! What happens then (send again, relay) is up to the caller.
 
-use super::sse::Events;
+use super::sse::SseEvents;
 use super::state::AnswerState;
 use super::{AnswerError, take_event};
 use crate::request::Api;
@@ -16,7 +16,7 @@ const SILENT: [&str; 3] = ["response.created", "response.queued", "response.in_p
 #[derive(Debug)]
 pub struct Opening {
     api: Api,
-    events: Events,
+    events: SseEvents,
     said: StreamStart,
 }
 
@@ -35,7 +35,7 @@ pub enum StreamStart {
 impl Opening {
     /// Starts to read a stream of one API.
     pub fn new(api: Api) -> Self {
-        Self { api, events: Events::default(), said: StreamStart::Nothing }
+        Self { api, events: SseEvents::default(), said: StreamStart::Nothing }
     }
 
     /// Takes the next bytes, which may begin and end anywhere, and returns what is known of the stream. The first event

@@ -11,16 +11,18 @@ const EVENT_BYTES_MAX: usize = 8 << 20;
 
 /// One event with the two fields that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SseEvent<'e> {
+pub struct SseEvent<'e> {
     /// The name of the event; empty if it has none.
-    pub(super) name: &'e str,
+    pub name: &'e str,
     /// The data of the event; empty if it was too long to be kept.
-    pub(super) data: &'e [u8],
+    pub data: &'e [u8],
+    /// Whether it was too long, so that its data is not all there.
+    pub is_cut: bool,
 }
 
 /// The state between two pieces of a stream: the event and the line that have begun.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub struct SseEvents {
     /// The bytes of the current line that have come so far.
     line: Vec<u8>,
     is_line_cut: bool,
@@ -30,11 +32,12 @@ pub(super) struct Events {
     has_begun: bool,
     name: String,
     data: Option<Vec<u8>>,
+    is_event_cut: bool,
 }
 
-impl Events {
+impl SseEvents {
     /// Takes the next bytes and passes each event that ends in them to `take`.
-    pub(super) fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&SseEvent<'_>)) {
+    pub fn push(&mut self, mut bytes: &[u8], take: &mut impl FnMut(&SseEvent<'_>)) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.is_after_cr)
                 && let Some(rest) = bytes.strip_prefix(b"\n")
@@ -71,6 +74,7 @@ impl Events {
             self.field(&line);
         } else {
             self.data.get_or_insert_default();
+            self.is_event_cut = true;
         }
         // The line's memory is used again, unless it has grown large.
         line.clear();
@@ -91,7 +95,10 @@ impl Events {
                     data.extend_from_slice(value);
                 }
                 // Data over the bound would be cut off, and cut JSON could not be read.
-                Some(data) => data.clear(),
+                Some(data) => {
+                    data.clear();
+                    self.is_event_cut = true;
+                }
                 None => self.data = Some(value.to_vec()),
             },
             _ => {}
@@ -100,8 +107,9 @@ impl Events {
 
     fn end_event(&mut self, take: &mut impl FnMut(&SseEvent<'_>)) {
         let name = std::mem::take(&mut self.name);
+        let is_cut = std::mem::take(&mut self.is_event_cut);
         if let Some(data) = self.data.take() {
-            take(&SseEvent { name: &name, data: &data });
+            take(&SseEvent { name: &name, data: &data, is_cut });
         }
     }
 }
