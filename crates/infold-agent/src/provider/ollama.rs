@@ -1,4 +1,4 @@
-//! Ollama's own API as a form of Chat Completions: the engine prepares and hears Chat Completions, and here the prepared
+//! Ollama's own API as a form of Chat Completions: the engine prepares and reads Chat Completions, and here the prepared
 //! body becomes the one that is posted to `/api/chat`, and the lines of the answer become events.
 //!
 //! Ollama's calls have objects as arguments and no ids, and its results name their tool. The ids that the agent needs
@@ -21,7 +21,7 @@ use answer::OllamaLines;
 #[error("the prepared request is no request of Chat Completions")]
 pub struct UnreadableBody;
 
-/// The body that is sent for the one that the engine has prepared. Ollama is told how many tokens the model's window has,
+/// The body that is sent for the one that the engine has prepared. Ollama learns how many tokens the model's window has,
 /// because it would otherwise use a small one and drop the beginning of the thread without a word.
 pub fn outgoing_body(api: ProviderApi, prepared: Bytes, window_tokens: u64) -> Result<Bytes, UnreadableBody> {
     match api {
