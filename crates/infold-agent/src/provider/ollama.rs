@@ -66,9 +66,7 @@ fn ollama_body(chat: &Value, window_tokens: u64) -> Result<Value, UnreadableBody
     let mut body = Map::new();
     body.insert("model".to_owned(), chat["model"].clone());
     body.insert("stream".to_owned(), json!(true));
-    // Without a word some models think, and some do not.
-    let think = chat["reasoning_effort"].as_str().map_or(json!(false), |effort| json!(effort));
-    body.insert("think".to_owned(), think);
+    body.insert("think".to_owned(), think(chat));
     let mut options = json!({ "num_ctx": window_tokens });
     if let Some(tokens) = chat["max_completion_tokens"].as_u64() {
         options["num_predict"] = json!(tokens);
@@ -81,6 +79,16 @@ fn ollama_body(chat: &Value, window_tokens: u64) -> Result<Value, UnreadableBody
     let messages: Vec<Value> = messages.iter().map(|said| message(said, &mut tools)).collect();
     body.insert("messages".to_owned(), Value::Array(messages));
     Ok(Value::Object(body))
+}
+
+/// Whether the model is to think, which is always said, because without a word some models think and some do not. All
+/// models but these refuse to be asked how much.
+fn think(chat: &Value) -> Value {
+    let has_levels = chat["model"].as_str().is_some_and(|model| model.contains("gpt-oss"));
+    match chat["reasoning_effort"].as_str() {
+        Some(effort) if has_levels => json!(effort),
+        effort => json!(effort.is_some()),
+    }
 }
 
 /// A message as Ollama has it. `tools` has the tool of each call so far, by the id that its result repeats.
