@@ -51,7 +51,7 @@ pub struct Prompt<'a> {
     pub reasoning: Effort,
 }
 
-/// A tool as a model is told of it.
+/// A tool as it is described to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
     /// Its name.

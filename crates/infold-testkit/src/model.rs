@@ -194,7 +194,7 @@ struct ModelMemory {
 }
 
 /// The model's answer to a request, or its refusal.
-enum Answered {
+enum ScriptedAnswer {
     Spoken { spoken: Spoken, fault: Option<Fault> },
     Refused { refusal: Refusal, retry_after_s: Option<u64> },
 }
@@ -205,7 +205,7 @@ impl Shared {
     }
 
     /// Checks and stores a request, and decides what it is answered with.
-    fn answer(&self, mut received: Received) -> Answered {
+    fn answer(&self, mut received: Received) -> ScriptedAnswer {
         let prefix = match self.check(&mut received) {
             Ok(prefix) => prefix,
             Err(refusal) => {
@@ -214,7 +214,7 @@ impl Shared {
                 if is_streamed && self.is_too_long(&received) {
                     let spoken = Spoken { plain: Value::Null, events: fault::refusal_events(received.api, &refusal) };
                     self.refuse(received, refusal, None);
-                    return Answered::Spoken { spoken, fault: None };
+                    return ScriptedAnswer::Spoken { spoken, fault: None };
                 }
                 return self.refuse(received, refusal, None);
             }
@@ -225,7 +225,7 @@ impl Shared {
             let tokens = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN;
             self.store(received);
             let spoken = Spoken { plain: json!({"input_tokens": tokens}), events: Vec::new() };
-            return Answered::Spoken { spoken, fault: None };
+            return ScriptedAnswer::Spoken { spoken, fault: None };
         }
 
         let step = self.next_step(&mut received);
@@ -251,7 +251,7 @@ impl Shared {
             self.memory().seals.extend(responses::seals_by_call(&spoken.plain));
         }
         self.store(received);
-        Answered::Spoken { spoken, fault: step.fault }
+        ScriptedAnswer::Spoken { spoken, fault: step.fault }
     }
 
     /// Stores a request, and wakes those who wait for one.
@@ -260,10 +260,10 @@ impl Shared {
         self.sent.send_modify(|count| *count += 1);
     }
 
-    fn refuse(&self, mut received: Received, refusal: Refusal, retry_after_s: Option<u64>) -> Answered {
+    fn refuse(&self, mut received: Received, refusal: Refusal, retry_after_s: Option<u64>) -> ScriptedAnswer {
         received.status = refusal.status;
         self.store(received);
-        Answered::Refused { refusal, retry_after_s }
+        ScriptedAnswer::Refused { refusal, retry_after_s }
     }
 
     fn take_in_cache(&self, received: &Received) -> Cached {

@@ -5,8 +5,8 @@
 //! bounded. Events that are not known are passed over.
 
 mod chat;
-mod heard;
 mod messages;
+mod progress;
 mod responses;
 
 use infold_core::record::Usage;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::ProviderApi;
 use crate::Entry;
 use chat::ChatAnswer;
-use heard::Heard;
 use messages::MessagesAnswer;
+use progress::AnswerProgress;
 use responses::ResponsesAnswer;
 
 /// The longest answer that is read, in bytes as they come.
@@ -91,7 +91,7 @@ pub enum AnswerFault {
 pub struct AnswerDecoder {
     source: AnswerBody,
     reader: ApiAnswer,
-    heard: Heard,
+    progress: AnswerProgress,
     bytes: usize,
 }
 
@@ -121,14 +121,14 @@ impl AnswerDecoder {
             ProviderApi::Chat => ApiAnswer::Chat(ChatAnswer::new(super::chat::Dialect::OpenAi)),
             ProviderApi::Ollama => ApiAnswer::Chat(ChatAnswer::new(super::chat::Dialect::Ollama)),
         };
-        Self { source: AnswerBody::Unknown, reader, heard: Heard::new(model), bytes: 0 }
+        Self { source: AnswerBody::Unknown, reader, progress: AnswerProgress::new(model), bytes: 0 }
     }
 
     /// Takes the next bytes, which may begin and end anywhere, and tells what has become known by them.
     pub fn push(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Delta)) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.bytes > ANSWER_BYTES_MAX {
-            return self.heard.fail(AnswerFault::Unreadable("it is too long"));
+            return self.progress.fail(AnswerFault::Unreadable("it is too long"));
         }
         if matches!(self.source, AnswerBody::Unknown) {
             match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -137,11 +137,11 @@ impl AnswerDecoder {
                 Some(_) => self.source = AnswerBody::Streamed(SseEvents::default()),
             }
         }
-        let (reader, heard) = (&mut self.reader, &mut self.heard);
+        let (reader, progress) = (&mut self.reader, &mut self.progress);
         match &mut self.source {
             AnswerBody::Unknown => {}
             AnswerBody::Streamed(events) => {
-                events.push(bytes, &mut |event| take_event(reader, heard, event, tell));
+                events.push(bytes, &mut |event| take_event(reader, progress, event, tell));
             }
             AnswerBody::Whole(kept) => {
                 let room = WHOLE_BYTES_MAX.saturating_sub(kept.len());
@@ -152,17 +152,17 @@ impl AnswerDecoder {
 
     /// The answer, when no more bytes come.
     pub fn finish(self) -> Result<Answered, AnswerFault> {
-        let Self { source, reader, heard, .. } = self;
+        let Self { source, reader, progress, .. } = self;
         if let AnswerBody::Whole(bytes) = source {
             return Err(whole_fault(&bytes));
         }
-        let has_ended = heard.has_ended();
+        let has_ended = progress.has_ended();
         let (usage, entries) = match reader {
-            ApiAnswer::Messages(answer) => (heard.usage(), answer.into_entries(heard.model())),
-            ApiAnswer::Responses(answer) => (heard.usage(), answer.into_entries(heard.model())),
-            ApiAnswer::Chat(answer) => (heard.usage(), answer.into_entries(heard.model())),
+            ApiAnswer::Messages(answer) => (progress.usage(), answer.into_entries(progress.model())),
+            ApiAnswer::Responses(answer) => (progress.usage(), answer.into_entries(progress.model())),
+            ApiAnswer::Chat(answer) => (progress.usage(), answer.into_entries(progress.model())),
         };
-        let stop = heard.into_stop()?;
+        let stop = progress.into_stop()?;
         if !has_ended {
             return Err(AnswerFault::BrokeOff);
         }
@@ -177,28 +177,33 @@ impl AnswerDecoder {
     }
 }
 
-fn take_event(reader: &mut ApiAnswer, heard: &mut Heard, event: &SseEvent<'_>, tell: &mut dyn FnMut(Delta)) {
+fn take_event(
+    reader: &mut ApiAnswer,
+    progress: &mut AnswerProgress,
+    event: &SseEvent<'_>,
+    tell: &mut dyn FnMut(Delta),
+) {
     let data = event.data;
     if event.is_cut {
-        return heard.fail(AnswerFault::Unreadable("an event is too long"));
+        return progress.fail(AnswerFault::Unreadable("an event is too long"));
     }
     let event: Value = match serde_json::from_slice(data) {
         Ok(event) => event,
         // What is no object is no part of an answer: `[DONE]`, or a sign of life.
         Err(_) if data.first() != Some(&b'{') => return,
-        Err(_) => return heard.fail(AnswerFault::Unreadable("an event is no JSON")),
+        Err(_) => return progress.fail(AnswerFault::Unreadable("an event is no JSON")),
     };
     match reader {
-        ApiAnswer::Messages(answer) => answer.take(&event, heard, tell),
-        ApiAnswer::Responses(answer) => answer.take(&event, heard, tell),
-        ApiAnswer::Chat(answer) => answer.take(&event, heard, tell),
+        ApiAnswer::Messages(answer) => answer.take(&event, progress, tell),
+        ApiAnswer::Responses(answer) => answer.take(&event, progress, tell),
+        ApiAnswer::Chat(answer) => answer.take(&event, progress, tell),
     }
 }
 
 /// What a body says that is one JSON value.
 fn whole_fault(bytes: &[u8]) -> AnswerFault {
     match serde_json::from_slice::<Value>(bytes) {
-        Ok(body) => heard::reported(&body).unwrap_or(AnswerFault::Unreadable("it is no stream")),
+        Ok(body) => progress::reported(&body).unwrap_or(AnswerFault::Unreadable("it is no stream")),
         Err(_) if bytes.len() == WHOLE_BYTES_MAX => AnswerFault::Unreadable("it is no stream"),
         Err(_) => AnswerFault::BrokeOff,
     }

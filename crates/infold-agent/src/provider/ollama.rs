@@ -1,4 +1,4 @@
-//! Ollama's own API as a form of Chat Completions: the engine prepares and hears Chat Completions, and here the prepared
+//! Ollama's own API as a form of Chat Completions: the engine prepares and reads Chat Completions, and here the prepared
 //! body becomes the one that is posted to `/api/chat`, and the lines of the answer become events.
 //!
 //! Ollama's calls have objects as arguments and no ids, and its results name their tool. The ids that the agent needs
@@ -21,7 +21,7 @@ use answer::OllamaLines;
 #[error("the prepared request is no request of Chat Completions")]
 pub struct UnreadableBody;
 
-/// The body that is sent for the one that the engine has prepared. Ollama is told how many tokens the model's window has,
+/// The body that is sent for the one that the engine has prepared. Ollama learns how many tokens the model's window has,
 /// because it would otherwise use a small one and drop the beginning of the thread without a word.
 pub fn outgoing_body(api: ProviderApi, prepared: Bytes, window_tokens: u64) -> Result<Bytes, UnreadableBody> {
     match api {
@@ -66,9 +66,7 @@ fn ollama_body(chat: &Value, window_tokens: u64) -> Result<Value, UnreadableBody
     let mut body = Map::new();
     body.insert("model".to_owned(), chat["model"].clone());
     body.insert("stream".to_owned(), json!(true));
-    // Without a word some models think, and some do not.
-    let think = chat["reasoning_effort"].as_str().map_or(json!(false), |effort| json!(effort));
-    body.insert("think".to_owned(), think);
+    body.insert("think".to_owned(), think(chat));
     let mut options = json!({ "num_ctx": window_tokens });
     if let Some(tokens) = chat["max_completion_tokens"].as_u64() {
         options["num_predict"] = json!(tokens);
@@ -81,6 +79,16 @@ fn ollama_body(chat: &Value, window_tokens: u64) -> Result<Value, UnreadableBody
     let messages: Vec<Value> = messages.iter().map(|said| message(said, &mut tools)).collect();
     body.insert("messages".to_owned(), Value::Array(messages));
     Ok(Value::Object(body))
+}
+
+/// Whether the model is to think, which is always said, because without a word some models think and some do not. All
+/// models but these refuse to be asked how much.
+fn think(chat: &Value) -> Value {
+    let has_levels = chat["model"].as_str().is_some_and(|model| model.contains("gpt-oss"));
+    match chat["reasoning_effort"].as_str() {
+        Some(effort) if has_levels => json!(effort),
+        effort => json!(effort.is_some()),
+    }
 }
 
 /// A message as Ollama has it. `tools` has the tool of each call so far, by the id that its result repeats.

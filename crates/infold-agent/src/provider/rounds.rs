@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{Entry, ResultOutcome};
 
-/// What the model is told of a call that was never answered, because the agent was stopped.
+/// What the model is shown for a call that was never answered, because the agent was stopped.
 const INTERRUPTED: &str = "interrupted: the agent was stopped before this call had a result";
 /// What is sent for a result without a word, because providers refuse empty texts.
 const NO_OUTPUT: &str = "(no output)";
@@ -163,7 +163,7 @@ fn last<'r, 'a>(rounds: &'r mut Vec<Round<'a>>) -> &'r mut Round<'a> {
     &mut rounds[at]
 }
 
-/// Whether reasoning is followed by words or a call of the same answer. Providers refuse reasoning that stands alone.
+/// Whether reasoning is followed by words or a call of the same answer. Providers refuse reasoning by itself.
 fn leads_to_something(behind: &[Entry]) -> bool {
     for entry in behind {
         match entry {

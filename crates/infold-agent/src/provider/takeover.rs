@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::rounds::{SentIds, close_open_calls, is_blank};
 use crate::{Entry, ResultOutcome, SpokenBy};
 
-/// What stands in front of a session whose beginning is not known.
+/// What comes in front of a session whose beginning is not known.
 const BEGINNING: &str = "(The beginning of this session is not known.)";
 
 /// The entries of a recorded session, as its model saw it last.

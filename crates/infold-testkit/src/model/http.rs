@@ -20,7 +20,7 @@ use super::fault::{self, Fault};
 use super::received::{Api, Received, session_of};
 use super::refusal::Refusal;
 use super::spoken::Spoken;
-use super::{Answered, Shared};
+use super::{ScriptedAnswer, Shared};
 
 /// The largest body that Anthropic accepts; the same bound applies to all APIs here.
 const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -86,7 +86,7 @@ fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
-    // Ollama streams unless it is told not to.
+    // Ollama streams unless a request asks for the whole.
     let is_streamed = body["stream"] == true || (api == Api::Ollama && body["stream"].is_null());
     let form = if is_streamed { Form::Streamed } else { Form::Whole };
     let received = Received {
@@ -97,8 +97,8 @@ fn take(shared: &Arc<Shared>, api: Api, uri: &Uri, headers: &HeaderMap, bytes: &
         ..Received::of(api, body)
     };
     match shared.answer(received) {
-        Answered::Refused { refusal, retry_after_s } => refused(&refusal, retry_after_s),
-        Answered::Spoken { spoken, fault } => respond(shared, api, spoken, form, fault),
+        ScriptedAnswer::Refused { refusal, retry_after_s } => refused(&refusal, retry_after_s),
+        ScriptedAnswer::Spoken { spoken, fault } => respond(shared, api, spoken, form, fault),
     }
 }
 

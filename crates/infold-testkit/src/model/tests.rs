@@ -212,3 +212,33 @@ async fn an_answer_that_its_reader_gives_up_is_noticed() {
     drop(answer);
     tokio::time::timeout(std::time::Duration::from_secs(5), model.until_abandoned(1)).await.unwrap();
 }
+
+#[tokio::test]
+async fn ollama_is_answered_in_lines_and_without_ids() {
+    let steps =
+        [Step::calling("hello", [("Read", json!({"file_path": "a"}))]).reasoning("hm"), Step::text("no thoughts")];
+    let model = Model::start(Script::new(steps)).await.unwrap();
+    let function = json!({"name": "Read", "description": "Reads.", "parameters": {"type": "object"}});
+    let mut body = json!({"model": "m", "think": true, "messages": [{"role": "user", "content": "go"}],
+        "tools": [{"type": "function", "function": function}]});
+    let (status, text) = send(&model, "/api/chat", "s", body.clone()).await;
+    assert_eq!(status, 200);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["message"]["thinking"], "hm");
+    assert_eq!(lines[1]["message"]["content"], "hello");
+    assert_eq!(
+        lines[2]["message"]["tool_calls"],
+        json!([{"function": {"name": "Read", "arguments": {"file_path": "a"}}}])
+    );
+    assert_eq!(
+        (&lines[3]["done"], &lines[3]["done_reason"], &lines[3]["eval_count"]),
+        (&json!(true), &json!("stop"), &json!(50))
+    );
+    body["stream"] = json!(false);
+    let (_, whole) = send(&model, "/api/chat", "s", body.clone()).await;
+    assert!(whole.contains("no thoughts") && whole.contains("\"done\":true"));
+    body["prompt_cache_key"] = json!("k");
+    let (status, refused) = send(&model, "/api/chat", "s", body).await;
+    assert_eq!(status, 400);
+    assert!(refused.starts_with("{\"error\":\"the request has the field"), "{refused}");
+}

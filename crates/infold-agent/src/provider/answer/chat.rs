@@ -3,7 +3,7 @@
 use infold_core::record::Usage;
 use serde_json::{Value, json};
 
-use super::heard::{Heard, count};
+use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
 use crate::Entry;
 use crate::provider::chat::{Dialect, REASONING};
@@ -37,8 +37,8 @@ impl ChatAnswer {
         Self { dialect, id, words, thoughts, calls: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, event: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
-        if heard.take_error(event) {
+    pub(super) fn take(&mut self, event: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
+        if progress.take_error(event) {
             return;
         }
         if let Some(id) = event["id"].as_str().filter(|_| self.id.is_empty()) {
@@ -46,11 +46,11 @@ impl ChatAnswer {
         }
         let choices = event["choices"].as_array().map(Vec::as_slice).unwrap_or_default();
         if let Some(choice) = choices.iter().find(|choice| choice["index"].as_u64().unwrap_or_default() == 0) {
-            self.take_delta(&choice["delta"], heard, tell);
+            self.take_delta(&choice["delta"], progress, tell);
             if let Some(reason) = choice["finish_reason"].as_str() {
-                heard.stop(stop_reason(reason));
+                progress.stop(stop_reason(reason));
                 // Not every server sends the `[DONE]` that ends a stream.
-                heard.end();
+                progress.end();
             }
         }
         let usage = &event["usage"];
@@ -59,11 +59,11 @@ impl ChatAnswer {
             let sent = count(usage, "prompt_tokens").unwrap_or_default();
             let output_tokens = count(usage, "completion_tokens").unwrap_or_default();
             let fresh_tokens = sent.saturating_sub(cached);
-            heard.count(Usage { fresh_tokens, cache_read_tokens: cached, output_tokens, ..Usage::default() }, tell);
+            progress.count(Usage { fresh_tokens, cache_read_tokens: cached, output_tokens, ..Usage::default() }, tell);
         }
     }
 
-    fn take_delta(&mut self, delta: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    fn take_delta(&mut self, delta: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         let said =
             |names: [&str; 2]| names.iter().find_map(|name| delta[*name].as_str()).filter(|text| !text.is_empty());
         if let Some(text) = said([REASONING, "reasoning"]) {
@@ -86,7 +86,7 @@ impl ChatAnswer {
                 continue;
             }
             if self.calls.len() == CALLS_MAX {
-                return heard.fail(AnswerFault::Unreadable("it has too many calls"));
+                return progress.fail(AnswerFault::Unreadable("it has too many calls"));
             }
             let (tool, arguments) = (text(&function["name"]), text(&function["arguments"]));
             tell(Delta::CallBegun { tool: tool.clone() });

@@ -3,7 +3,7 @@
 use infold_core::record::Usage;
 use serde_json::{Value, json};
 
-use super::heard::{Heard, count};
+use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
 use crate::Entry;
 use crate::provider::anthropic::REASONING;
@@ -36,29 +36,29 @@ enum AnswerBlock {
 }
 
 impl MessagesAnswer {
-    pub(super) fn take(&mut self, event: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    pub(super) fn take(&mut self, event: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         let index = event["index"].as_u64().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
-            "message_start" => self.count(&event["message"]["usage"], heard, tell),
-            "content_block_start" => self.begin(index, &event["content_block"], heard, tell),
+            "message_start" => self.count(&event["message"]["usage"], progress, tell),
+            "content_block_start" => self.begin(index, &event["content_block"], progress, tell),
             "content_block_delta" => self.fill(index, &event["delta"], tell),
             "message_delta" => {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
-                    heard.stop(stop_reason(reason));
+                    progress.stop(stop_reason(reason));
                 }
-                self.count(&event["usage"], heard, tell);
+                self.count(&event["usage"], progress, tell);
             }
-            "message_stop" => heard.end(),
-            "error" if !heard.take_error(event) => {
-                heard.fail(AnswerFault::Reported { kind: None, message: event.to_string() });
+            "message_stop" => progress.end(),
+            "error" if !progress.take_error(event) => {
+                progress.fail(AnswerFault::Reported { kind: None, message: event.to_string() });
             }
             _ => {}
         }
     }
 
-    fn begin(&mut self, index: u64, block: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    fn begin(&mut self, index: u64, block: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         if self.blocks.len() == BLOCKS_MAX {
-            return heard.fail(AnswerFault::Unreadable("it has too many blocks"));
+            return progress.fail(AnswerFault::Unreadable("it has too many blocks"));
         }
         let text = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
         let begun = match block["type"].as_str().unwrap_or_default() {
@@ -103,7 +103,7 @@ impl MessagesAnswer {
     }
 
     /// Takes token counts. Each is a total for the answer so far; one that is missing stays as it was.
-    fn count(&mut self, said: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    fn count(&mut self, said: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         if !said.is_object() {
             return;
         }
@@ -116,7 +116,7 @@ impl MessagesAnswer {
         ] {
             *place = count(said, name).unwrap_or(*place);
         }
-        heard.count(*usage, tell);
+        progress.count(*usage, tell);
     }
 
     pub(super) fn into_entries(self, model: &str) -> Vec<Entry> {

@@ -3,7 +3,7 @@
 use infold_core::record::Usage;
 use serde_json::Value;
 
-use super::heard::{Heard, count};
+use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
 use crate::Entry;
 use crate::provider::responses::REASONING;
@@ -18,7 +18,7 @@ pub(super) struct ResponsesAnswer {
 }
 
 impl ResponsesAnswer {
-    pub(super) fn take(&mut self, event: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    pub(super) fn take(&mut self, event: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         let delta = || event["delta"].as_str().unwrap_or_default().to_owned();
         match event["type"].as_str().unwrap_or_default() {
             "response.output_text.delta" | "response.refusal.delta" => tell(Delta::Text(delta())),
@@ -33,23 +33,23 @@ impl ResponsesAnswer {
                 tell(Delta::CallBegun { tool });
             }
             "response.output_item.done" if self.items.len() == ITEMS_MAX => {
-                heard.fail(AnswerFault::Unreadable("it has too many items"));
+                progress.fail(AnswerFault::Unreadable("it has too many items"));
             }
             "response.output_item.done" => self.items.push(event["item"].clone()),
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
-                self.end(&event["response"], heard, tell);
+                self.end(&event["response"], progress, tell);
             }
-            "error" if !heard.take_error(event) => {
+            "error" if !progress.take_error(event) => {
                 let text = |name: &str| event[name].as_str().map(str::to_owned);
                 let message = text("message").unwrap_or_else(|| event.to_string());
-                heard.fail(AnswerFault::Reported { kind: text("code"), message });
+                progress.fail(AnswerFault::Reported { kind: text("code"), message });
             }
             _ => {}
         }
     }
 
     /// Takes the copy of the whole answer that the stream ends with.
-    fn end(&mut self, response: &Value, heard: &mut Heard, tell: &mut dyn FnMut(Delta)) {
+    fn end(&mut self, response: &Value, progress: &mut AnswerProgress, tell: &mut dyn FnMut(Delta)) {
         if self.items.is_empty() {
             let items = response["output"].as_array().map(Vec::as_slice).unwrap_or_default();
             self.items.extend(items.iter().take(ITEMS_MAX).cloned());
@@ -60,19 +60,19 @@ impl ResponsesAnswer {
             let sent = count(usage, "input_tokens").unwrap_or_default();
             let output_tokens = count(usage, "output_tokens").unwrap_or_default();
             let fresh_tokens = sent.saturating_sub(cached);
-            heard.count(Usage { fresh_tokens, cache_read_tokens: cached, output_tokens, ..Usage::default() }, tell);
+            progress.count(Usage { fresh_tokens, cache_read_tokens: cached, output_tokens, ..Usage::default() }, tell);
         }
         let status = response["status"].as_str().unwrap_or("completed");
         match (status, response["incomplete_details"]["reason"].as_str()) {
-            ("completed", _) if self.has_refusal() => heard.stop(StopReason::Refusal),
-            ("completed", _) => heard.stop(StopReason::EndTurn),
-            ("incomplete", Some("max_output_tokens")) => heard.stop(StopReason::MaxTokens),
-            ("incomplete", Some("content_filter")) => heard.stop(StopReason::Refusal),
-            ("incomplete", reason) => heard.stop(StopReason::Other(reason.unwrap_or("incomplete").to_owned())),
-            _ if heard.take_error(response) => {}
-            _ => heard.fail(AnswerFault::Reported { kind: None, message: format!("the response is {status}") }),
+            ("completed", _) if self.has_refusal() => progress.stop(StopReason::Refusal),
+            ("completed", _) => progress.stop(StopReason::EndTurn),
+            ("incomplete", Some("max_output_tokens")) => progress.stop(StopReason::MaxTokens),
+            ("incomplete", Some("content_filter")) => progress.stop(StopReason::Refusal),
+            ("incomplete", reason) => progress.stop(StopReason::Other(reason.unwrap_or("incomplete").to_owned())),
+            _ if progress.take_error(response) => {}
+            _ => progress.fail(AnswerFault::Reported { kind: None, message: format!("the response is {status}") }),
         }
-        heard.end();
+        progress.end();
     }
 
     fn has_refusal(&self) -> bool {

@@ -165,7 +165,7 @@ fn expected(api: ProviderApi) -> Answered {
 }
 
 #[test]
-fn an_answer_is_read_into_entries_and_told_as_it_comes() {
+fn an_answer_is_read_into_entries_and_reported_as_it_comes() {
     for api in APIS {
         let text = stream(api);
         let (answered, deltas) = read(api, &[text.as_bytes()]);

@@ -40,6 +40,13 @@ fn content_in_parts_and_odd_arguments_are_translated() {
 }
 
 #[test]
+fn only_models_with_levels_are_asked_how_much_to_think() {
+    let asked = |model: &str| translated(&json!({"model": model, "reasoning_effort": "low", "messages": []}));
+    assert_eq!(asked("library/gpt-oss:20b")["think"], json!("low"));
+    assert_eq!(asked("qwen3")["think"], json!(true));
+}
+
+#[test]
 fn what_is_no_chat_request_is_not_sent() {
     for body in ["no json", "{\"model\": \"m\"}"] {
         let body = Bytes::from_static(body.as_bytes());

@@ -74,7 +74,7 @@ fn the_rich_thread_keeps_its_bytes_while_it_grows() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn a_thread_that_grows_keeps_the_bytes_in_front(

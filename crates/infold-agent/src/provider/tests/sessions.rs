@@ -84,7 +84,7 @@ async fn a_session_runs_to_its_end_with_every_provider() {
 }
 
 #[tokio::test]
-async fn what_comes_in_is_told_at_once() {
+async fn what_comes_in_is_reported_at_once() {
     for api in APIS {
         let model = Model::start(script()).await.unwrap();
         let (_, deltas) = ask(api, &model, &[user("go")], "a1").await;

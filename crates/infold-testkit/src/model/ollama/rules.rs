@@ -20,10 +20,7 @@ pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
     if body["model"].as_str().is_none_or(str::is_empty) {
         return Err(Refusal::ollama("model is required"));
     }
-    let is_level = |level: &str| ["low", "medium", "high"].contains(&level);
-    if !body["think"].is_null() && !body["think"].is_boolean() && !body["think"].as_str().is_some_and(is_level) {
-        return Err(Refusal::ollama(&format!("invalid think value: {}", body["think"])));
-    }
+    check_think(body)?;
     check_options(&body["options"])?;
     let mut prefix = Prefix::default();
     for tool in body["tools"].as_array().into_iter().flatten() {
@@ -36,6 +33,19 @@ pub(crate) fn check(body: &Value) -> Result<Prefix, Refusal> {
         prefix.take("message", message);
     }
     Ok(prefix)
+}
+
+/// Refuses what is neither a yes nor a no, and levels for a model that has none.
+fn check_think(body: &Value) -> Result<(), Refusal> {
+    let has_levels = body["model"].as_str().is_some_and(|model| model.contains("gpt-oss"));
+    match &body["think"] {
+        Value::Null | Value::Bool(_) => Ok(()),
+        Value::String(level) if !["low", "medium", "high"].contains(&level.as_str()) => Err(Refusal::ollama(&format!(
+            "invalid think value: {level:?} (must be \"high\", \"medium\", \"low\", true, or false)"
+        ))),
+        Value::String(_) if has_levels => Ok(()),
+        other => Err(Refusal::ollama(&format!("think value {other} is not supported for this model"))),
+    }
 }
 
 /// Refuses counts of tokens that are none.

@@ -29,6 +29,8 @@ fn what_ollama_does_not_document_is_refused() {
     let user = json!({"role": "user", "content": "go"});
     let mut extra = request(json!([user]));
     extra["prompt_cache_key"] = json!("k");
+    let mut level = request(json!([user]));
+    level["think"] = json!("low");
     let mut text = call();
     text["tool_calls"][0]["function"]["arguments"] = json!("{}");
     let mut with_id = call();
@@ -36,6 +38,7 @@ fn what_ollama_does_not_document_is_refused() {
     let other = json!({"role": "tool", "tool_name": "write", "content": "x"});
     for (body, part) in [
         (extra, "prompt_cache_key"),
+        (level, "not supported for this model"),
         (request(json!([user, text])), "arguments"),
         (request(json!([user, with_id])), "\"id\""),
         (request(json!([user, call()])), "have no result"),

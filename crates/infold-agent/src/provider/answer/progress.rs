@@ -10,7 +10,7 @@ const COUNT_MAX: u64 = 1_000_000_000;
 
 /// What is known of an answer besides its entries.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct AnswerProgress {
     model: String,
     usage: Option<Usage>,
     stop: Option<StopReason>,
@@ -18,7 +18,7 @@ pub(super) struct Heard {
     has_ended: bool,
 }
 
-impl Heard {
+impl AnswerProgress {
     pub(super) fn new(model: &str) -> Self {
         Self { model: model.to_owned(), usage: None, stop: None, fault: None, has_ended: false }
     }
