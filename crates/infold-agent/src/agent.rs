@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infold_core::compaction::CompactionBreaker;
 use infold_core::record::Usage;
+use infold_core::view::RequestKind;
 use infold_core::{SessionId, Thread};
 use infold_engine::OwnThread;
 
@@ -54,18 +55,35 @@ impl Agent {
     }
 
     /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
-    pub async fn prompt(&self, beginning: Beginning, words: Vec<Entry>) -> Result<String, Stop> {
+    pub async fn prompt(
+        &self,
+        beginning: Beginning,
+        skills: Vec<String>,
+        words: Vec<Entry>,
+    ) -> Result<String, Stop> {
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(Record::Began(beginning));
         }
+        records.extend(skills.into_iter().map(|name| Record::SkillUsed { name }));
         if !words.is_empty() {
             records.extend(self.close_main());
             records.push(Record::Said { thread: Thread::Main, entries: words });
         }
+        self.run_state().breakers.values_mut().for_each(CompactionBreaker::person_spoke);
         self.record(records).await?;
         self.work(&Thread::Main).await?;
-        Ok(self.with_thread(&Thread::Main, |thread| thread.last_words()))
+        Ok(self.last_words())
+    }
+
+    /// The last words of the main thread's model.
+    pub fn last_words(&self) -> String {
+        self.with_thread(&Thread::Main, |thread| thread.last_words())
+    }
+
+    /// Records that a run has ended.
+    pub async fn finish(&self, outcome: &str) -> Result<(), Stop> {
+        self.record(vec![Record::Finished { outcome: outcome.to_owned() }]).await
     }
 
     /// Says something to the model on the agent's own account, and goes on.
@@ -73,7 +91,7 @@ impl Agent {
         let entries = vec![Entry::User { text, by: SpokenBy::Agent }];
         self.record(vec![Record::Said { thread: Thread::Main, entries }]).await?;
         self.work(&Thread::Main).await?;
-        Ok(self.with_thread(&Thread::Main, |thread| thread.last_words()))
+        Ok(self.last_words())
     }
 
     /// Does what a thread needs, until it needs nothing.
@@ -148,7 +166,7 @@ impl Agent {
     }
 
     pub(crate) fn own(&self, thread: &Thread) -> OwnThread {
-        OwnThread { session: self.setup.session.clone(), thread: thread.clone() }
+        OwnThread { session: self.setup.session.clone(), thread: thread.clone(), kind: RequestKind::Turn }
     }
 
     pub(crate) fn tell(&self, event: AgentEvent) {

@@ -13,9 +13,9 @@ use crate::agent::Agent;
 use crate::own_tools;
 use crate::record::Record;
 use crate::session::OpenCall;
-use crate::setup::{Approval, ApprovalAsked, OtherCall};
+use crate::setup::{ApprovalAnswer, ApprovalAsked, OtherCall};
 use crate::stop::{OverBranch, Stop};
-use crate::tools::approval::{Decision, decide};
+use crate::tools::approval::{Approval, decide};
 use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
 use crate::watch::AgentEvent;
 use crate::{Entry, ResultOutcome};
@@ -81,11 +81,11 @@ impl Agent {
             Err(problem) => return Ok(ToolOutput::failed(problem)),
         };
         match decide(&read, &self.setup.approvals) {
-            Decision::Allowed => {}
-            Decision::Refused { why } => return Ok(ToolOutput::failed(why)),
-            Decision::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
-                Approval::Given => {}
-                Approval::Refused { why } => return Ok(ToolOutput::failed(why)),
+            Approval::Allowed => {}
+            Approval::Refused { why } => return Ok(ToolOutput::failed(why)),
+            Approval::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
+                ApprovalAnswer::Given => {}
+                ApprovalAnswer::Refused { why } => return Ok(ToolOutput::failed(why)),
             },
         }
         Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await)
@@ -138,7 +138,11 @@ impl Agent {
                 limit_bytes,
             };
             return match engine.find_in_results(&self.setup.who, &find).await {
-                Ok(found) => said(serde_json::to_string_pretty(&found).unwrap_or_default()),
+                Ok(found) if found.content.is_empty() => said(format!("no line matches in {} results", found.searched)),
+                Ok(found) => {
+                    let more = found.next.map(|next| format!("\n[more: call again with offset {next}]"));
+                    said(found.content + &more.unwrap_or_default())
+                }
                 Err(error) => ToolOutput::failed(error.to_string()),
             };
         };

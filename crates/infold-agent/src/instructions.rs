@@ -1,7 +1,7 @@
 //! What a model is told before the conversation: the base instructions, the project's rules, memories, skills. The sections
 //! come in the order of their cacheability (`PromptBuilder`), and do not change while a thread goes on.
 
-use infold_core::prompt_builder::{PromptBuilder, PromptSection, SectionKind};
+use infold_core::{PromptBuilder, PromptSection, SectionKind};
 
 /// Breakpoints in the instructions. Providers take four in all, and one is at the end of the conversation.
 const BREAKPOINTS_MAX: usize = 3;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::instructions::Instructions;
 use crate::provider::ToolDefinition;
+use crate::tools::LocalTool;
 
 /// Opens a branch.
 pub(crate) const BRANCH_CREATE: &str = "branch_create";
@@ -78,6 +79,16 @@ pub(crate) fn definitions(instructions: &Instructions) -> Vec<ToolDefinition> {
         tools.push(tool(SKILL, "Activate a skill: you get its instructions.", parameters, &["name"]));
     }
     tools
+}
+
+/// The definition of a tool for files and commands.
+pub(crate) fn local(tool: LocalTool) -> ToolDefinition {
+    let definition = tool.definition();
+    ToolDefinition {
+        name: definition.name.to_owned(),
+        description: definition.description.to_owned(),
+        parameters: definition.schema,
+    }
 }
 
 fn text(description: &str) -> Value {

@@ -10,7 +10,8 @@ use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
 use crate::Entry;
-use crate::tools::{CommandRan, FileChange};
+use crate::tools::CommandRan;
+use crate::tools::change::FileChange;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

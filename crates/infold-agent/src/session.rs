@@ -10,7 +10,7 @@ use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Beginning, Record};
-use crate::tools::FileChange;
+use crate::tools::change::FileChange;
 use crate::Entry;
 
 /// A session of the agent's.
@@ -193,6 +193,3 @@ pub fn changes_behind(log: Vec<NumberedRecord>, to: u64) -> Vec<FileChange> {
     changes.reverse();
     changes
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use infold_core::context_budget::CompactionThresholds;
-use infold_core::{Counter, Principal, SessionId};
+use infold_core::{CompactionThresholds, Counter, Principal, SessionId};
 use infold_engine::Engine;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +101,7 @@ pub struct ApprovalAsked {
 
 /// The answer to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approval {
+pub enum ApprovalAnswer {
     /// It may be done, this once.
     Given,
     /// It may not.
@@ -113,7 +112,7 @@ pub enum Approval {
 }
 
 /// Who is asked.
-pub type Approver = Arc<dyn Fn(ApprovalAsked) -> BoxFuture<'static, Approval> + Send + Sync>;
+pub type Approver = Arc<dyn Fn(ApprovalAsked) -> BoxFuture<'static, ApprovalAnswer> + Send + Sync>;
 
 /// Tools of other servers, behind the gateway.
 #[derive(Clone)]

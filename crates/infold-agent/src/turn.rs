@@ -3,8 +3,7 @@
 //!
 //! Each layer that fails falls back to doing without it, says so once, and the turn goes on.
 
-use infold_core::Thread;
-use infold_core::context_budget::{ContextBudget, CountedParts, usage_note};
+use infold_core::{ContextBudget, CountedParts, Thread, usage_note};
 
 use crate::agent::Agent;
 use crate::ask::{ModelAsked, Outcome};
@@ -101,7 +100,7 @@ impl Agent {
 
     /// All tools: the agent's own, then those of other servers.
     async fn tools(&self) -> Vec<ToolDefinition> {
-        let mut tools: Vec<ToolDefinition> = LocalTool::ALL.iter().map(|tool| tool.definition()).collect();
+        let mut tools: Vec<ToolDefinition> = LocalTool::ALL.iter().map(|tool| own_tools::local(*tool)).collect();
         tools.extend(own_tools::definitions(&self.setup.instructions));
         let known = self.run_state().listed.clone();
         let listed = match known {

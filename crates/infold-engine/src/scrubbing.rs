@@ -142,6 +142,11 @@ impl Engine {
         scrubbed
     }
 
+    /// The scrubber itself, for whoever has to recognise secrets and placeholders without waiting.
+    pub fn scrubber(&self) -> Scrubber {
+        self.inner.scrubber.clone()
+    }
+
     /// Finds the first placeholder in a text that was made with this database's key.
     pub fn own_placeholder(&self, text: &str) -> Option<String> {
         self.inner.scrubber.own_placeholders(text).next().map(str::to_owned)

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, connect, count, disconnect, fork, hook, launch, man, memory, replay, rescue, result, rules, run,
+    approve, confine, connect, count, disconnect, exec, fork, hook, launch, man, memory, replay, rescue, result, rules, run,
     scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
@@ -122,6 +122,8 @@ pub enum Command {
     Demo,
     /// Run an agent through infold, without changing its settings files
     Run(run::RunArgs),
+    /// Have infold's own agent do something in this folder, without asking back
+    Exec(Box<exec::ExecArgs>),
     /// Become an agent that ends with the process that `infold run` is
     #[command(hide = true)]
     Launch(launch::LaunchArgs),
@@ -251,6 +253,7 @@ impl Cli {
             Command::Mcp
             | Command::Demo
             | Command::Run(_)
+            | Command::Exec(_)
             | Command::Launch(_)
             | Command::Tend(_)
             | Command::Confine(_)

@@ -8,6 +8,7 @@ pub mod count;
 mod demo;
 pub mod disconnect;
 pub mod doctor;
+pub mod exec;
 pub mod fork;
 pub mod hook;
 pub mod launch;
@@ -99,6 +100,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Serve(args) => serve::run(&args, load()?),
         Command::Demo => demo::run(load()?),
         Command::Run(args) => run::run(&args, load()?),
+        Command::Exec(args) => exec::run(*args, load()?),
         Command::Connect(args) => connect::run(&args, &load()?),
         Command::Disconnect(args) => disconnect::run(&args, &load()?),
         Command::Mcp => mcp::run(&load()?, mcp::ServedTools::Own),

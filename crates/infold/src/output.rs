@@ -56,6 +56,13 @@ impl Output {
         text.push('\n');
         Ok(self.text(&text)?)
     }
+
+    /// Prints a value as JSON, in one line.
+    pub fn json_line(&self, value: &impl Serialize) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string(value)?;
+        text.push('\n');
+        Ok(self.text(&text)?)
+    }
 }
 
 /// Decides whether the text for a stream is coloured.

@@ -18,7 +18,7 @@ mod own;
 mod qwen;
 mod reading;
 mod savings;
-mod window;
+pub mod window;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -7,6 +7,7 @@
 //!
 //! Must hold: every key in force is one of `default.toml`, has its kind, and lies in its range.
 
+mod agent;
 mod check;
 mod entry;
 mod gateway;
@@ -20,6 +21,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
+pub use agent::{AgentApproval, AgentEffort, AgentPart, AgentProvider, AgentSandbox};
 pub use entry::{Entry, Origin};
 pub use gateway::{CredentialsPlace, Gateway};
 pub use memory::ModelApi;

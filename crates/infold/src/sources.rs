@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 
 use infold_wire::{Format, Problem, ReadLimits, Reader, WireError};
 
+use infold_core::transcript::Transcript;
+
 use crate::cli::Globals;
+use crate::commands::Invocation;
 use crate::failure::{Refused, tell};
 use crate::settings::{Settings, Surroundings};
 use folders::ENDINGS;
@@ -55,6 +58,15 @@ pub type Recording = Reader<Box<dyn Read>>;
 pub fn open(source: &NamedSource, format: Option<Format>, settings: &Settings) -> anyhow::Result<Recording> {
     let bytes = stream(source).map_err(read_refusal)?;
     Reader::new(bytes, format, limits(settings)).map_err(|error| named(&shown(source), error))
+}
+
+/// Reads a whole recording, and warns of what could not be read in it.
+pub fn transcript(source: &NamedSource, invocation: &Invocation) -> anyhow::Result<Transcript> {
+    let name = shown(source);
+    let reader = open(source, None, &invocation.in_force.settings)?;
+    let read = reader.into_transcript().map_err(|error| named(&name, error))?;
+    tell_of_problems(&name, &read.problems, read.problems_total, &invocation.globals);
+    Ok(read.transcript)
 }
 
 /// The bytes of a file or of standard input.

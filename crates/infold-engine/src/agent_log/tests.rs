@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
+use infold_core::view::RequestKind;
 use infold_core::{EndReason, SessionId, Thread};
 use infold_wire::request::Api;
 use serde_json::{Value, json};
@@ -17,7 +18,7 @@ fn session() -> SessionId {
 }
 
 fn of(thread: Thread) -> OwnThread {
-    OwnThread { session: session(), thread }
+    OwnThread { session: session(), thread, kind: RequestKind::Turn }
 }
 
 fn printed(call_id: &str, text: &str) -> OwnResult {

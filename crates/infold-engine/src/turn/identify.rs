@@ -45,12 +45,12 @@ impl Engine {
     /// Identifies a request. If the store cannot be read, the conversation counts as a new one.
     pub(super) async fn identify(&self, asked: &ModelRequest, request: &Request<'_>) -> Identity {
         let who = asked.who.clone();
-        if let Some(OwnThread { session, thread }) = &asked.thread {
+        if let Some(OwnThread { session, thread, kind }) = &asked.thread {
             return Identity {
                 who,
                 session: session.clone(),
                 agent: None,
-                kind: RequestKind::Turn,
+                kind: *kind,
                 client: Some(Client::Infold),
                 thread: ThreadSource::Named(thread.clone()),
                 digest: None,

@@ -1,12 +1,13 @@
 //! Takes in what a tool of infold's own agent gave, as soon as it has run: the agent's log then holds what the model is
 //! shown, and the rest is read back by its handle.
 
-use infold_core::{Mentions, Principal, Scrubbed, Thread};
+use infold_core::{BlobId, Mentions, Principal, Scrubbed, Thread};
+use infold_store::{Edits, NewBlob, NewDecisions};
 
 use super::take_in::TakeIn;
 use super::{OwnThread, Shaping};
 use crate::intake::{NewResult, Offload, ShownResult};
-use crate::{Engine, Error, Notice};
+use crate::{Engine, Error, Notice, random};
 
 /// A result of a tool that infold's own agent has run.
 #[derive(Debug, Clone)]
@@ -63,5 +64,29 @@ impl Engine {
             Some(ShownResult::AsItIs) | None => (text, None),
         };
         Ok(OwnResultTaken { shown, ref_id, folded: taken.folded.filter(|_| of.thread != Thread::Main) })
+    }
+
+    /// Stores texts that leave a thread, and gives the handles by which they are read back, in their order.
+    #[tracing::instrument(skip_all)]
+    pub async fn store_texts(
+        &self,
+        who: &Principal,
+        of: &OwnThread,
+        texts: Vec<(String, String)>,
+    ) -> Result<Vec<String>, Error> {
+        let (names, contents): (Vec<String>, Vec<String>) = texts.into_iter().unzip();
+        let names = self.scrub_or_withhold(names).await?;
+        let contents = self.scrub_or_withhold(contents).await?;
+        let mut blobs = Vec::new();
+        for (tool_name, content) in names.into_iter().zip(contents) {
+            let id = BlobId::mint(random()?);
+            blobs.push(NewBlob { id, tool_name, content, branch: of.thread.branch().cloned() });
+        }
+        let handles = blobs.iter().map(|blob| blob.id.to_string()).collect();
+
+        let edited = NewDecisions { edits: Edits::Yes, ..NewDecisions::default() };
+        self.store_with_blobs(who, &of.session, blobs, edited).await?;
+
+        Ok(handles)
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
+use infold_core::view::RequestKind;
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
 
@@ -77,6 +78,8 @@ pub struct OwnThread {
     pub session: SessionId,
     /// The thread.
     pub thread: Thread,
+    /// Whether the thread goes on from the answer.
+    pub kind: RequestKind,
 }
 
 impl ModelRequest {

@@ -9,6 +9,11 @@ const PERCENT: u64 = 100;
 /// Sets every limit that the user has not set by the window of `model`, and the tools to those for a proxied agent.
 pub fn follow(in_force: &mut InForce, model: Option<&str>) {
     let window_tokens = window_tokens(in_force, model);
+    follow_window(in_force, window_tokens);
+}
+
+/// The same for a window of this size.
+pub fn follow_window(in_force: &mut InForce, window_tokens: u64) {
     let InForce { settings, entries, .. } = in_force;
     let run = settings.run.clone();
     let untouched =

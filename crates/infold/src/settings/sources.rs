@@ -41,6 +41,11 @@ impl Surroundings {
         self.variables.get(name).and_then(|value| value.to_str()).filter(|text| !text.is_empty())
     }
 
+    /// The user's home folder.
+    pub fn home(&self) -> Option<PathBuf> {
+        self.variables.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+    }
+
     /// A folder of the base directory specification: the variable if it holds an absolute path,
     /// else the place below the home folder.
     fn base_folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {

@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 
+use super::agent::AgentPart;
 use super::gateway::Gateway;
 use super::memory::MemoryPart;
 
@@ -48,6 +49,8 @@ pub struct Settings {
     pub gateway: Gateway,
     /// What is learnt from branches, and what of it others are shown.
     pub memory: MemoryPart,
+    /// infold's own agent.
+    pub agent: AgentPart,
     /// Who may use the daemon.
     pub auth: Auth,
     /// Where logs, traces and metrics go.

@@ -1,0 +1,140 @@
+//! infold's own agent, as the program puts it together: its model and the way to it, the folder that it works in, the
+//! project's rules, skills and memories, and tools of other servers.
+
+mod model;
+mod others;
+mod place;
+mod rules;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, Approver};
+use infold_agent::watch::Watcher;
+use infold_core::{CompactionThresholds, Principal, SessionId};
+use infold_engine::{Engine, SearchMemories, SessionRef};
+use tokio_util::sync::CancellationToken;
+
+use crate::commands::Invocation;
+use crate::failure::Refused;
+use crate::gateway;
+use crate::settings::Settings;
+
+/// What a run is started with.
+pub struct AgentRun<'a> {
+    /// The command's settings and environment.
+    pub invocation: &'a Invocation,
+    /// The engine.
+    pub engine: Engine,
+    /// The session.
+    pub session: SessionId,
+    /// The folder that the agent works in.
+    pub folder: PathBuf,
+    /// What was asked; memories are found by it.
+    pub prompt: String,
+    /// The schema that the last answer has to keep to, as JSON.
+    pub output_schema: Option<String>,
+    /// Skills that are active from the beginning.
+    pub skills: Vec<String>,
+    /// Who is told what happens.
+    pub watch: Watcher,
+    /// Ends the run, and the servers with it.
+    pub cancelled: CancellationToken,
+}
+
+/// What is ready to run, and what people should know about it.
+pub struct ReadyAgent {
+    /// The agent's parts.
+    pub setup: AgentSetup,
+    /// How commands are confined, in words.
+    pub sandbox: String,
+}
+
+/// Puts an agent together.
+pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
+    let AgentRun { invocation, engine, session, folder, prompt, output_schema, skills, watch, cancelled } = run;
+    let settings = &invocation.in_force.settings;
+    let model = model::of(invocation).await?;
+    let place = place::of(invocation, &engine, &folder).await?;
+    let found = rules::skills(&folder, invocation.surroundings.home().as_deref());
+    if let Some(unknown) = skills.iter().find(|name| !found.iter().any(|skill| skill.name == **name)) {
+        let names: Vec<&str> = found.iter().map(|skill| skill.name.as_str()).collect();
+        let known = if names.is_empty() { "there are none here".to_owned() } else { names.join(", ") };
+        return Err(Refused::new(format!("no skill {unknown}")).hint(format!("skills are: {known}")).into());
+    }
+    let instructions = infold_agent::instructions::Instructions {
+        surroundings: format!("You work in {}. {}.", folder.display(), place.words),
+        rules: rules::project_rules(&folder)?,
+        memories: memories(&engine, &folder, &prompt).await,
+        skills: found,
+        output_schema,
+    };
+    let gateway = gateway::start(invocation, &engine, &cancelled, Vec::new());
+    let others = others::of(&engine, settings, gateway, &cancelled);
+    let setup = AgentSetup {
+        engine,
+        who: Principal::local(),
+        session,
+        model,
+        limits: limits(settings),
+        instructions,
+        workplace: Arc::new(place.workplace),
+        approvals: place.approvals,
+        approver: nobody(),
+        others,
+        watch,
+        cancelled,
+    };
+    Ok(ReadyAgent { setup, sandbox: place.words })
+}
+
+fn limits(settings: &Settings) -> AgentLimits {
+    let agent = &settings.agent;
+    AgentLimits {
+        context_budget_tokens: agent.context_budget,
+        max_output_tokens: agent.max_output_tokens,
+        thresholds: CompactionThresholds {
+            compact_trigger: agent.compact_trigger,
+            hard_block: agent.hard_block,
+            summary_reserve_tokens: agent.summary_reserve,
+        },
+        compact_target: agent.compact_target,
+        note_at: agent.context_note,
+        words_chars_max: agent.words_chars_max,
+        summary_chars_max: agent.summary_chars_max,
+        compactions_max: agent.compactions_max,
+        turns_max: agent.turns_max,
+        run_tokens_max: agent.run_tokens_max,
+        attempts_max: agent.attempts_max,
+        first_wait_ms: agent.first_wait_ms,
+        retry_after_max_ms: agent.retry_after_max_ms,
+    }
+}
+
+/// Where nobody can be asked, what would be asked about is refused.
+fn nobody() -> Approver {
+    Arc::new(|asked| {
+        let why = format!(
+            "{}: {}, and nobody is there to be asked. Do without it, or say what you would need",
+            asked.what, asked.why
+        );
+        Box::pin(async move { ApprovalAnswer::Refused { why } })
+    })
+}
+
+/// Memories that have to do with what was asked, quoted; empty if there are none or they cannot be found.
+async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> String {
+    let query: String = prompt.chars().take(SearchMemories::QUERY.chars_max).collect();
+    if query.trim().is_empty() {
+        return String::new();
+    }
+    let search =
+        SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
+    match engine.search_memories(&Principal::local(), search).await {
+        Ok(found) => found.context.unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "memories could not be searched");
+            String::new()
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! `infold exec`: infold's own agent does what it is asked in a folder, without asking back, and says at the end what it did.
+
+mod input;
+mod report;
+mod show;
+mod started;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use infold_agent::record::Beginning;
+use infold_agent::{Agent, Entry, SpokenBy, Stop};
+use infold_core::gateway::{SchemaBounds, problems_of};
+use infold_engine::Engine;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::Invocation;
+use crate::agent::{AgentRun, prepare};
+use crate::commands::serve::finish_recording;
+use crate::failure::Refused;
+use crate::help;
+use crate::parts;
+use crate::settings::{AgentApproval, AgentProvider};
+use crate::signals::Stops;
+use crate::telemetry::Telemetry;
+use report::Report;
+use show::Shown;
+use started::Started;
+
+/// How often the model is told what is wrong with its last answer, if that has to keep to a schema.
+const CORRECTIONS_MAX: u32 = 3;
+
+/// Arguments of `exec`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = help::text(
+    &[
+        "The agent works in the current folder and changes nothing outside of it. What it may do without asking is the \
+         setting agent.approval; what it would have to ask about is refused, because nobody is there to answer. Its key \
+         comes from the environment or the system's keyring.",
+        "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused, 5 a limit was reached, 6 the model gave no answer, 7 the \
+         last answer does not keep to the schema, 8 the context is full, 130 interrupted. A session that ended in any of these \
+         goes on with --resume.",
+    ],
+    &[
+        ("infold exec 'fix the failing test'", ""),
+        ("git diff | infold exec 'review this' -", "standard input is added to what is asked"),
+        ("infold exec --resume 5b24 'now the docs'", "go on with a session"),
+        ("infold exec --from session.jsonl 'go on'", "take over a session of Claude Code, Codex or OpenCode"),
+        ("infold exec --json --output-schema answer.json 'list the TODOs'", ""),
+    ],
+))]
+pub struct ExecArgs {
+    /// What to do; - adds standard input
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    /// Go on with a session: its id, or the first characters of it
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["fork", "from", "latest"])]
+    pub resume: Option<String>,
+    /// Go on with the latest session in this folder
+    #[arg(long = "continue", conflicts_with_all = ["fork", "from"])]
+    pub latest: bool,
+    /// Start a new session from all that was said in another one
+    #[arg(long, value_name = "SESSION", conflicts_with = "from")]
+    pub fork: Option<String>,
+    /// Take over a recorded session of Claude Code, Codex or OpenCode: a file, or the id of a session
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<String>,
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// The model [default: the setting agent.model]
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Whose API it is asked through [default: the setting agent.provider]
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<AgentProvider>,
+    /// What may be done without asking [default: the setting agent.approval]
+    #[arg(long, value_name = "MODE")]
+    pub approval: Option<AgentApproval>,
+    /// A skill that is active from the beginning; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub skill: Vec<String>,
+    /// A file with the JSON schema that the last answer has to keep to
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub output_schema: Option<PathBuf>,
+    /// Answers of the model that the run may take [default: the setting agent.turns_max]
+    #[arg(long, value_name = "N")]
+    pub turns: Option<u64>,
+    /// Tokens that the run may take [default: the setting agent.run_tokens_max]
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<u64>,
+    /// Seconds that the run may take
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// The work is done.
+    Done,
+    /// It ended early.
+    Stopped(Stop),
+    /// The time of the run was over.
+    OutOfTime(u64),
+    /// The last answer does not keep to its schema.
+    WrongForm(String),
+}
+
+impl RunEnd {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Stopped(Stop::Limit(_)) | Self::OutOfTime(_) => 5,
+            Self::Stopped(Stop::Model { .. }) => 6,
+            Self::WrongForm(_) => 7,
+            Self::Stopped(Stop::Full(_)) => 8,
+            Self::Stopped(Stop::Cancelled) => 130,
+            Self::Stopped(Stop::Refused(_)) => 3,
+            Self::Stopped(Stop::Fault(_) | Stop::BranchOver(_)) => 1,
+        }
+    }
+
+    /// The word for it in logs and JSON.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Stopped(Stop::Limit(_)) | Self::OutOfTime(_) => "limit",
+            Self::Stopped(Stop::Model { .. }) => "no_answer",
+            Self::WrongForm(_) => "wrong_form",
+            Self::Stopped(Stop::Full(_)) => "context_full",
+            Self::Stopped(Stop::Cancelled) => "interrupted",
+            Self::Stopped(Stop::Refused(_)) => "refused",
+            Self::Stopped(Stop::Fault(_) | Stop::BranchOver(_)) => "failed",
+        }
+    }
+
+    /// Why it ended early; `None` if it did not.
+    fn problem(&self) -> Option<String> {
+        match self {
+            Self::Done => None,
+            Self::Stopped(stop) => Some(stop.to_string()),
+            Self::OutOfTime(seconds) => Some(format!("the run has taken {seconds} s, which is its limit")),
+            Self::WrongForm(problem) => Some(problem.clone()),
+        }
+    }
+}
+
+/// Runs the agent.
+pub fn run(args: ExecArgs, mut invocation: Invocation) -> anyhow::Result<()> {
+    started::take_flags(&args, &mut invocation);
+    let settings = &invocation.in_force.settings;
+    let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
+    let runtime = parts::serving_runtime(settings)?;
+    let outcome = runtime.block_on(exec(&args, &invocation));
+    runtime.shutdown_background();
+    telemetry.stop();
+    match outcome? {
+        0 => Ok(()),
+        code => Err(crate::failure::AgentEnded { code }.into()),
+    }
+}
+
+async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
+    invocation.warn_of_testing();
+    let mut stops = Stops::catch()?;
+    let prompt = input::prompt(&args.prompt)?;
+    let schema = input::schema(args.output_schema.as_deref())?;
+    let folder = input::folder(args.folder.as_deref(), invocation)?;
+    let engine = parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?;
+    let started = Started::of(args, invocation, &engine, &folder).await?;
+    if prompt.is_none() && !started.has_work() {
+        return Err(Refused::new("nothing to do").hint("say what to do: infold exec 'fix the failing test'").into());
+    }
+    let cancelled = CancellationToken::new();
+    let shown = Arc::new(Shown::new(invocation));
+    let ready = prepare(AgentRun {
+        invocation,
+        engine: engine.clone(),
+        session: started.session_id.clone(),
+        folder: folder.clone(),
+        prompt: prompt.clone().unwrap_or_default(),
+        output_schema: schema.as_ref().map(ToString::to_string),
+        skills: args.skill.clone(),
+        watch: Arc::clone(&shown).watcher(),
+        cancelled: cancelled.clone(),
+    })
+    .await?;
+    let timers = tokio::spawn({
+        let (engine, cancel) = (engine.clone(), cancelled.clone());
+        async move { engine.run_timers(cancel).await }
+    });
+    let settings = &invocation.in_force.settings.agent;
+    let beginning = Beginning {
+        folder: folder.display().to_string(),
+        provider: settings.provider.name().to_owned(),
+        model: settings.model.clone(),
+        from: started.from.clone(),
+    };
+    shown.started(&started.session_id, &beginning, &ready.sandbox);
+    let agent = Agent::new(ready.setup, started.session);
+    let mut opening = started.taken_over;
+    opening.extend(prompt.map(|text| Entry::User { text, by: SpokenBy::Person }));
+    let working = work(&agent, beginning, opening, schema.as_ref(), &args.skill);
+    let end = tokio::select! {
+        end = working => end,
+        () = stops.next() => RunEnd::Stopped(Stop::Cancelled),
+        () = time_is_over(args.seconds) => RunEnd::OutOfTime(args.seconds.unwrap_or_default()),
+    };
+    cancelled.cancel();
+    finish(&agent, &engine, &end).await;
+    timers.await?;
+    let report = Report::of(&agent, &engine, &end).await?;
+    shown.finished(&report)?;
+    Ok(end.exit_code())
+}
+
+/// Works until the main thread rests, and has the model correct an answer that does not keep to its schema.
+async fn work(
+    agent: &Agent,
+    beginning: Beginning,
+    words: Vec<Entry>,
+    schema: Option<&Value>,
+    skills: &[String],
+) -> RunEnd {
+    let mut answer = match agent.prompt(beginning, skills.to_vec(), words).await {
+        Ok(answer) => answer,
+        Err(stop) => return RunEnd::Stopped(stop),
+    };
+    let Some(schema) = schema else { return RunEnd::Done };
+    for _ in 0..CORRECTIONS_MAX {
+        let Err(problem) = check(&answer, schema) else { return RunEnd::Done };
+        let words = format!("Your last message does not keep to the schema: {problem}. Answer again: the JSON value alone.");
+        answer = match agent.remark(words).await {
+            Ok(answer) => answer,
+            Err(stop) => return RunEnd::Stopped(stop),
+        };
+    }
+    check(&answer, schema).map_or_else(RunEnd::WrongForm, |()| RunEnd::Done)
+}
+
+/// Checks an answer against a schema.
+fn check(answer: &str, schema: &Value) -> Result<(), String> {
+    let value: Value = serde_json::from_str(input::unfenced(answer)).map_err(|error| format!("it is no JSON: {error}"))?;
+    let problems = problems_of(&value, schema, &SchemaBounds::USUAL);
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+    }
+}
+
+async fn time_is_over(seconds: Option<u64>) {
+    match seconds {
+        Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Records how the run ended, and waits until everything is on disk.
+async fn finish(agent: &Agent, engine: &Engine, end: &RunEnd) {
+    if let Err(error) = agent.finish(end.name()).await {
+        tracing::warn!(%error, "the end of the run could not be recorded");
+    }
+    finish_recording(engine.tasks()).await;
+    engine.flush_requests().await;
+    engine.flush_gateway().await;
+    engine.finish_learning().await;
+}
