@@ -26,6 +26,7 @@ pub enum UndoError {
 pub fn undo(change: &FileChange, workplace: &Workplace) -> Result<(), UndoError> {
     let fence = &workplace.fence;
     let place = fence.place(&change.path)?;
+    let _alone = fence.changing();
     let current = fence.old_file(&place, workplace.limits.file_bytes_max)?;
 
     let before = restore(current.as_ref().map(|file| file.bytes.as_slice()), change)?;
