@@ -20,6 +20,7 @@ mod read;
 pub mod sandbox;
 mod search;
 pub mod shell;
+mod undo;
 mod workplace;
 mod write;
 
@@ -33,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::LocalCall;
 pub use definitions::{LocalTool, ToolDefinition};
 pub use output::{CommandRan, ToolOutput};
+pub use undo::{UndoError, undo};
 pub use workplace::{ToolLimits, Workplace};
 
 /// Does what a call asks for. It is not asked again whether it may: that is [`approval::decide`]'s.

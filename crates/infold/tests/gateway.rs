@@ -11,7 +11,7 @@ mod login;
 mod misbehaving;
 mod misbehaving_http;
 mod offers;
-mod processes;
+pub mod processes;
 mod questions;
 mod real;
 mod relaying;
@@ -40,10 +40,10 @@ shake() {
 "#;
 
 /// The variable by which processes of one test are found.
-const MARK: &str = "GATEWAY_TEST_MARK";
+pub const MARK: &str = "GATEWAY_TEST_MARK";
 
 /// A mark that no other test has.
-fn mark() -> String {
+pub fn mark() -> String {
     static LAST: AtomicU32 = AtomicU32::new(0);
     format!("{}-{}", std::process::id(), LAST.fetch_add(1, Ordering::Relaxed))
 }

@@ -24,6 +24,7 @@ pub(super) fn run(call: &EditCall, workplace: &Workplace) -> Result<ToolOutput, 
     let said = |error: super::fence::FenceError| error.to_string();
     let place = fence.place(&call.path).map_err(said)?;
     fence.may_write(&place).map_err(said)?;
+    let _alone = fence.changing();
     let old = fence.old_file(&place, workplace.limits.file_bytes_max).map_err(said)?;
     let Some(old) = old else {
         return Err(format!("{} does not exist: make it with `write`", place.shown()));

@@ -18,6 +18,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -35,6 +36,8 @@ const GIT_FOLDER: &str = ".git";
 pub struct Fence {
     /// The first one is the working folder.
     roots: Vec<Root>,
+    /// Held from reading a file to replacing it, so that of two changes at a time none is lost.
+    changing: Mutex<()>,
 }
 
 /// What tools may do below a root.
@@ -137,7 +140,7 @@ impl Fence {
     pub fn new(folder: &Path, extra: &[ExtraRoot]) -> io::Result<Self> {
         let working = ExtraRoot { path: folder.to_owned(), access: RootAccess::ReadWrite };
         let roots = std::iter::once(&working).chain(extra).map(Root::open).collect::<io::Result<_>>()?;
-        Ok(Self { roots })
+        Ok(Self { roots, changing: Mutex::new(()) })
     }
 
     /// The working folder, without symbolic links.
@@ -148,6 +151,11 @@ impl Fence {
     /// The folders that may be written, the working folder first.
     pub fn writable(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().filter(|root| root.access == RootAccess::ReadWrite).map(|root| root.path.as_path())
+    }
+
+    /// Waits until no other tool is changing a file. Whoever reads a file to change it holds this until it is changed.
+    pub(super) fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Finds out where a path leads. It need not exist.

@@ -3,12 +3,14 @@
 //! The kernel confines a process that asks for it, and everything that the process starts. Only the process itself can ask.
 //! So a command is started by a step of infold's own (`infold confine`), which calls [`restrict`] and then becomes the
 //! command. Two means are used: Landlock, which decides over files, connections and signals, and a filter of system calls,
-//! which takes away what no build or test needs.
+//! which takes away what no build or test needs. Neither covers rights and owners of files: a command can still change those
+//! of the user's files elsewhere, and not what is in them.
 //!
 //! What must hold: the level is tried and said, and never quietly lower. A command that would get less than what was said
 //! is not run.
 
 mod filter;
+mod rights;
 mod rules;
 mod trial;
 
@@ -158,6 +160,7 @@ pub enum ConfineError {
 ///
 /// If what was asked for makes no sense here, or the kernel refuses it.
 pub fn restrict(confinement: &Confinement) -> Result<SandboxLevel, ConfineError> {
+    rights::give_up();
     let landlock_abi = rules::apply(confinement)?;
     let has_filter = filter::apply(confinement.network)?;
     let network = match confinement.network {

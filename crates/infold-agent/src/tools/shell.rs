@@ -99,6 +99,9 @@ pub(super) async fn run(call: &ShellCall, workplace: &Workplace, cancelled: &Can
         let files = ran.guarded_changed.join(", ");
         text.push_str(&format!("[the command changed {files}: tell the user, who should look at it]\n"));
     }
+    if !tended.has_ended {
+        text.push_str("[it could not be ended in time: some of its processes may still run]\n");
+    }
     text.push_str(&last_line(&ran, ended_by, seconds));
     let outcome = if ran.exit == Some(0) { ResultOutcome::Succeeded } else { ResultOutcome::Failed };
     ToolOutput { text, outcome, changes: Vec::new(), command: Some(ran) }
@@ -110,9 +113,9 @@ fn last_line(ran: &CommandRan, ended_by: EndedBy, seconds: u64) -> String {
         (EndedBy::Itself, Some(code)) => format!("[exit status {code}, {took}]"),
         (EndedBy::Itself, None) => format!("[ended by force, {took}]"),
         (EndedBy::TimeLimit, _) => format!(
-            "[ended after {seconds} s, its time limit, with everything that it started; `timeout_seconds` sets another]"
+            "[ended after {seconds} s, its time limit, and what it started with it; `timeout_seconds` sets another]"
         ),
-        (EndedBy::Cancelling, _) => format!("[cancelled after {took}, with everything that it started]"),
+        (EndedBy::Cancelling, _) => format!("[cancelled after {took}, and what it started with it]"),
     }
 }
 

@@ -16,7 +16,7 @@ use super::shell::{CleanEnvironment, ShellSetup};
 use super::{LocalCall, LocalTool, ToolLimits, ToolOutput, Workplace, run};
 use crate::ResultOutcome;
 
-/// Stands in for `infold tend`: it runs the command and does nothing else.
+/// In the place of `infold tend`: it runs the command and does nothing else.
 const STAND_IN: &str = "#!/bin/sh\nshift 3\nexec \"$@\"\n";
 
 /// A folder with tools in it.

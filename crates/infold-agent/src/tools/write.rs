@@ -13,6 +13,7 @@ pub(super) fn run(call: &WriteCall, workplace: &Workplace) -> Result<ToolOutput,
     let said = |error: super::fence::FenceError| error.to_string();
     let place = fence.place(&call.path).map_err(said)?;
     fence.may_write(&place).map_err(said)?;
+    let _alone = fence.changing();
     let old = fence.old_file(&place, workplace.limits.file_bytes_max).map_err(said)?;
     let mode = fence.replace(&place, old.as_ref(), call.content.as_bytes()).map_err(said)?;
 

@@ -78,3 +78,25 @@ async fn where_nothing_matches_the_nearest_lines_are_shown() {
     assert_eq!(text, "b.rs does not exist: make it with `write`");
     assert_eq!(scene.text("a.rs"), CODE);
 }
+
+#[tokio::test]
+async fn a_loose_match_without_one_rule_for_its_indentation_is_replaced_as_it_was_given() {
+    let scene = Scene::new(&[("a.txt", "  b\n      c\n")]);
+    scene.said(Edit, json!({"path": "a.txt", "old": "b\n  c", "new": "b2\n  c2"})).await;
+    assert_eq!(scene.text("a.txt"), "b2\n  c2\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_edits_at_a_time_none_is_lost() {
+    let text: String = (10..90).map(|number| format!("line {number}\n")).collect();
+    let scene = std::sync::Arc::new(Scene::new(&[("a.txt", &text)]));
+    let edits = (10..90).map(|number| {
+        let scene = std::sync::Arc::clone(&scene);
+        let edit = json!({"path": "a.txt", "old": format!("line {number}"), "new": format!("done {number}")});
+        tokio::spawn(async move { scene.said(Edit, edit).await })
+    });
+    for edit in edits.collect::<Vec<_>>() {
+        edit.await.unwrap();
+    }
+    assert_eq!(scene.text("a.txt"), text.replace("line", "done"));
+}

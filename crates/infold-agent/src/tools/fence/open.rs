@@ -95,6 +95,18 @@ impl Fence {
         written.map_err(failed)
     }
 
+    /// Takes a file away. A link in its place is taken away itself, and not what it leads to.
+    ///
+    /// # Errors
+    ///
+    /// If it may not or cannot be taken away.
+    pub fn remove(&self, place: &FencedPath) -> Result<(), FenceError> {
+        self.may_write(place)?;
+        let (folder, name) = self.parent(place, MissingFolders::Report)?;
+        rustix::fs::unlinkat(&folder, &name, AtFlags::empty())
+            .map_err(|error| FenceError::Failed { path: place.shown.clone(), error: error.into() })
+    }
+
     fn open_with_stat(&self, place: &FencedPath) -> Result<(File, Stat), FenceError> {
         let (folder, name) = self.parent(place, MissingFolders::Report)?;
         // A pipe that nobody writes would be waited for without end.
