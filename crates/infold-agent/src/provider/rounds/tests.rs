@@ -68,6 +68,8 @@ fn an_id_that_comes_again_is_another_one() {
     let entries = [user("go"), call("a"), result("a", "1"), call("a"), result("a", "2"), call("a.b"), call("a_b")];
     let drawn = drawn(&entries);
     assert_eq!(drawn[..3], [" | go | a()", "a=1 |  | a_2()", "a_2=2 |  | a_b() a_b_2()"]);
+    let entries = [user("go"), call("a"), call("a"), result("a", "1"), result("a", "2")];
+    assert_eq!(self::drawn(&entries), [" | go | a() a_2()", "a=1 a_2=2 |  | "]);
     let mut ids = SentIds::default();
     let long = "x".repeat(200);
     let given: Vec<String> = ["a_2", "a", "a", "", &long, &long].iter().map(|id| ids.of(id)).collect();
