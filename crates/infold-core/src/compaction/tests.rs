@@ -323,6 +323,29 @@ fn a_call_that_waits_for_its_result_stays_and_one_that_was_given_up_goes() {
 }
 
 #[test]
+fn words_behind_a_waiting_call_do_not_part_it_from_its_result() {
+    let thread = TestThread::of(
+        r#"
+        user 10: go
+        model 500: a long answer
+        user 10: on
+        call a read 20: {"path":"a.rs"}
+        call b compact_context 20: {}
+        result a read 30: fn a() {}
+        user 10: hurry up
+    "#,
+    );
+    let rules = CompactionRules {
+        target_tokens: 200,
+        keep: KeepBounds { recent_turns_min: 1, recent_turns_max: 1, ..RULES.keep },
+        ..RULES
+    };
+    let compaction = thread.compact(&rules, SummariserWords::NotAsked).unwrap();
+    let kept = [2, 3, 4, 5, 6].map(|item| ThreadPiece::Kept { item });
+    assert_eq!(compaction.thread.pieces[1..], kept);
+}
+
+#[test]
 fn a_reference_is_not_stored_again() {
     let long = "x".repeat(300);
     let reference = crate::reference_text("read", &long, "res_old", &long);
