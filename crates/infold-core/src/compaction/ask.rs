@@ -3,11 +3,12 @@
 //! A thread that has outgrown its window does not fit the summariser's either, so the old part is split, and each piece
 //! is asked about together with the summary so far. What is quoted is material: the question says so, and comes last.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::turns::Turns;
 use crate::transcript::{Item, Kind, Voice};
-use crate::{Counter, grouped};
+use crate::{Counter, grouped, readable_of_other};
 
 /// How often an item that is too long is cut again, each time to three quarters.
 const CUTS_MAX: u32 = 100;
@@ -102,20 +103,21 @@ fn head_and_tail(text: &str, bytes_max: usize) -> String {
     format!("{}\n[{} characters left out]\n{}", &text[..head_end], grouped(left_out), &text[tail_start..])
 }
 
-/// Items as text, for a summariser and for what is stored. Reasoning is not among it.
+/// Items as text, for a summariser and for what is stored. Reasoning is not among it, and of an image or a document only
+/// what can be read.
 pub fn items_text<'a>(items: impl IntoIterator<Item = &'a Item>) -> String {
     let mut text = String::new();
     for item in items {
         let (who, said) = match &item.kind {
-            Kind::System { text } => ("system".to_owned(), text.as_str()),
-            Kind::User { text, voice: Voice::Person } => ("user".to_owned(), text.as_str()),
-            Kind::User { text, voice: Voice::Client } => ("agent's note".to_owned(), text.as_str()),
-            Kind::Assistant { text } => ("assistant".to_owned(), text.as_str()),
+            Kind::System { text } => ("system".to_owned(), Cow::Borrowed(text.as_str())),
+            Kind::User { text, voice: Voice::Person } => ("user".to_owned(), Cow::Borrowed(text.as_str())),
+            Kind::User { text, voice: Voice::Client } => ("agent's note".to_owned(), Cow::Borrowed(text.as_str())),
+            Kind::Assistant { text } => ("assistant".to_owned(), Cow::Borrowed(text.as_str())),
             Kind::Reasoning { .. } | Kind::Clearing { .. } => continue,
-            Kind::Call { tool, input, .. } => (format!("call of {tool}"), input.as_str()),
-            Kind::Result { tool, .. } => (format!("result of {tool}"), item.text()),
-            Kind::Compaction { .. } => ("earlier summary".to_owned(), item.text()),
-            Kind::Other { name, json } => (name.clone(), json.as_str()),
+            Kind::Call { tool, input, .. } => (format!("call of {tool}"), Cow::Borrowed(input.as_str())),
+            Kind::Result { tool, .. } => (format!("result of {tool}"), Cow::Borrowed(item.text())),
+            Kind::Compaction { .. } => ("earlier summary".to_owned(), Cow::Borrowed(item.text())),
+            Kind::Other { name, json } => (name.clone(), readable_of_other(json)),
         };
         let _ = writeln!(text, "[{who}]\n{said}\n");
     }

@@ -163,7 +163,7 @@ impl<'a> Chain<'a> {
     }
 
     /// The oldest turns go until the rest fits. When only the last turn is left, its results become references, the
-    /// largest first; then the model's words go, and at last the summary is made shorter and shorter.
+    /// largest first; then the model's words go, and at last the summary is made shorter and shorter, if that helps.
     fn truncate(&self, words: SummariserWords<'_>) -> Draft {
         let bounds = self.rules.summary;
         let last = self.turns.last_start();
@@ -175,19 +175,25 @@ impl<'a> Chain<'a> {
                 return draft;
             }
         }
-        let mut draft = self.shrink_last_turn(fallback);
-        let mut bounds = bounds;
+        let draft = self.shrink_last_turn(fallback);
+        if draft.tokens <= self.room_tokens() || last == 0 {
+            return draft;
+        }
+        self.shorten_summary(&draft).unwrap_or(draft)
+    }
+
+    /// A draft with a shorter summary, if one reaches the target: the user's words are not given up in vain.
+    fn shorten_summary(&self, draft: &Draft) -> Option<Draft> {
+        let mut bounds = self.rules.summary;
         for _ in 0..HALVINGS_MAX {
-            if draft.tokens <= self.room_tokens() || last == 0 {
-                break;
-            }
-            let shorter = self.shrink_last_turn(self.cut_draft(last, 0, SummariserWords::NotAsked, &bounds));
-            if shorter.tokens < draft.tokens {
-                draft = shorter.with_words_lost(draft.summary.as_ref(), self.room_tokens());
+            let shorter = self.cut_draft(self.turns.last_start(), 0, SummariserWords::NotAsked, &bounds);
+            let shorter = self.shrink_last_turn(shorter);
+            if shorter.tokens <= self.room_tokens() {
+                return Some(shorter.with_words_lost(draft.summary.as_ref(), self.room_tokens()));
             }
             bounds = bounds.halved();
         }
-        draft
+        None
     }
 
     /// The first start of a turn from which on everything fits beside a summary of this size.

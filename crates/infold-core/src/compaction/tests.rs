@@ -36,7 +36,8 @@ const RULES: CompactionRules = CompactionRules {
     },
 };
 
-/// A thread of a test: an item a line, `what tokens: text`, for a call and a result `what id tool tokens: text`.
+/// A thread of a test: an item a line, `what tokens: text`, for a call and a result `what id tool tokens: text`. In a
+/// text, `⏎` ends a line.
 #[derive(Debug, Clone, Default)]
 struct TestThread {
     items: Vec<Item>,
@@ -53,7 +54,7 @@ impl TestThread {
         for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (head, said) = line.split_once(": ").unwrap();
             let words: Vec<&str> = head.split(' ').collect();
-            let (said, word) = (said.to_owned(), |at: usize| words[at].to_owned());
+            let (said, word) = (said.replace('⏎', "\n"), |at: usize| words[at].to_owned());
             let kind = match words[0] {
                 "user" => Kind::User { text: said, voice: Voice::Person },
                 "note" => Kind::User { text: said, voice: Voice::Client },
@@ -273,15 +274,27 @@ fn pinned_items_stay_with_their_calls() {
     [The conversation so far, compacted. Its 10 items are stored: use the "read_result" tool with ref_id="res_1" to read them. 2 pinned items follow below, word for word.]
 
     # What the user said, word for word
-    [2 earlier messages left out here: in what is stored]
-    [2 earlier files left out here: in what is stored]
-    [1 earlier command left out here: in what is stored]
+    <user>
+    fix the bug in the parser
+    </user>
+    <user>
+    now the lexer, please
+    </user>
+
+    # Files changed
+    - src/parser.rs
+
+    # Files read
+    - src/lexer.rs
+
+    # Commands
+    - `cargo test`: failed: error[E0382]: use of moved value
     END
     call shell: {"command":"cargo test"}
       result shell: error[E0382]: use of moved value
     model: I see.
-    1062 of 1910 tokens
-    4 of 13 messages; clear_tool_results, summarise, truncate; The thread would have to get down to 600 tokens, and what cannot shrink takes 1,062: the last turn 20, pinned items 920, the summary 122, older turns 0
+    1086 of 1910 tokens
+    4 of 13 messages; clear_tool_results, summarise, truncate; The thread would have to get down to 600 tokens, and what cannot shrink takes 1,086: the last turn 20, pinned items 920, the summary 146, older turns 0
     "#);
 }
 
@@ -307,6 +320,29 @@ fn a_call_that_waits_for_its_result_stays_and_one_that_was_given_up_goes() {
     360 of 660 tokens
     5 of 6 messages; clear_tool_results; reached
     "#);
+}
+
+#[test]
+fn words_behind_a_waiting_call_do_not_part_it_from_its_result() {
+    let thread = TestThread::of(
+        r#"
+        user 10: go
+        model 500: a long answer
+        user 10: on
+        call a read 20: {"path":"a.rs"}
+        call b compact_context 20: {}
+        result a read 30: fn a() {}
+        user 10: hurry up
+    "#,
+    );
+    let rules = CompactionRules {
+        target_tokens: 200,
+        keep: KeepBounds { recent_turns_min: 1, recent_turns_max: 1, ..RULES.keep },
+        ..RULES
+    };
+    let compaction = thread.compact(&rules, SummariserWords::NotAsked).unwrap();
+    let kept = [2, 3, 4, 5, 6].map(|item| ThreadPiece::Kept { item });
+    assert_eq!(compaction.thread.pieces[1..], kept);
 }
 
 #[test]

@@ -24,27 +24,27 @@ impl Turns {
         let (mut starts, mut open) = (Vec::new(), 0_usize);
         let (mut is_answered, mut has_results) = (false, false);
         for (at, item) in items.iter().enumerate() {
-            let part = Part::of(&item.kind);
+            let part = TurnPart::of(&item.kind);
             let begins = match part {
-                Part::Said => is_answered,
-                Part::Model | Part::Call => has_results,
-                Part::Result | Part::Mark => false,
+                TurnPart::Said => is_answered,
+                TurnPart::Model | TurnPart::Call => has_results,
+                TurnPart::Result | TurnPart::Mark => false,
             };
             if at == 0 || (begins && open == 0) {
                 starts.push(at);
                 (is_answered, has_results) = (false, false);
             }
             match part {
-                Part::Model => is_answered = true,
-                Part::Call => {
+                TurnPart::Model => is_answered = true,
+                TurnPart::Call => {
                     is_answered = true;
                     open += usize::from(partners[at].is_some());
                 }
-                Part::Result => {
+                TurnPart::Result => {
                     has_results = true;
                     open -= usize::from(partners[at].is_some());
                 }
-                Part::Said | Part::Mark => {}
+                TurnPart::Said | TurnPart::Mark => {}
             }
         }
         let last_start = last_start(items, &starts, &partners);
@@ -90,7 +90,7 @@ impl Turns {
 
 /// What an item does to a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum TurnPart {
     /// It is said to the model.
     Said,
     /// The model says or thinks it.
@@ -101,7 +101,7 @@ enum Part {
     Mark,
 }
 
-impl Part {
+impl TurnPart {
     fn of(kind: &Kind) -> Self {
         match kind {
             Kind::System { .. } | Kind::User { .. } | Kind::Compaction { .. } | Kind::Other { .. } => Self::Said,
@@ -144,7 +144,7 @@ fn partners(items: &[Item]) -> Vec<Option<usize>> {
 /// since.
 fn last_start(items: &[Item], starts: &[usize], partners: &[Option<usize>]) -> usize {
     let last = starts.last().copied().unwrap_or_default();
-    let is_model = |at: &usize| matches!(Part::of(&items[*at].kind), Part::Model | Part::Call);
+    let is_model = |at: &usize| matches!(TurnPart::of(&items[*at].kind), TurnPart::Model | TurnPart::Call);
     let Some(spoke) = (0..items.len()).rev().find(is_model) else { return last };
     let answer_start = starts.iter().rev().find(|start| **start <= spoke).copied().unwrap_or_default();
     let waits = |at: usize| matches!(items[at].kind, Kind::Call { .. }) && partners[at].is_none();

@@ -149,7 +149,8 @@ proptest! {
             .map(|(_, item)| item.text())
             .collect();
         let chars: usize = gone.iter().map(|text| text.chars().count() + 60).sum();
-        let is_shortened = compaction.result.strategies_run.iter().any(|name| name == "truncate");
+        let is_truncated = compaction.result.strategies_run.iter().any(|name| name == "truncate");
+        let is_shortened = is_truncated && compaction.verdict == TargetVerdict::Reached;
         for text in &gone {
             let is_stored = compaction.to_store.iter().any(|stored| {
                 stored.text.contains(text) && summary.contains(&stored.placeholder)

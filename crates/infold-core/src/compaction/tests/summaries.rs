@@ -26,7 +26,7 @@ fn tools_of_several_agents_say_which_files_and_commands_there_were() {
         call c apply_patch 1: {"input":"*** Begin Patch\n*** Update File: src/b.rs\n+x\n*** Add File: c.rs\n+y\n*** End Patch"}
         result c apply_patch 1: ok
         call d Bash 1: {"command":"cargo   build"}
-        result d Bash 1: Exit code 101 error: no such crate
+        result d Bash 1: Exit code 101⏎   Compiling x⏎error: no such crate⏎help: y
         call e exec_command 1: {"cmd":"ls -l"}
         result e exec_command 1: Process exited with code 0
         call f search 1: {"path":"src","pattern":"x"}
@@ -60,7 +60,7 @@ fn tools_of_several_agents_say_which_files_and_commands_there_were() {
     - d.rs
 
     # Commands
-    - `cargo build`: exit code 101: no output
+    - `cargo build`: exit code 101: error: no such crate
     - `ls -l`: exit code 0
     - `cargo test`: done
     "#);
