@@ -66,6 +66,11 @@ impl Agent {
             records.push(Record::Began(beginning));
         }
         records.extend(skills.into_iter().map(|name| Record::SkillUsed { name }));
+        self.record(std::mem::take(&mut records)).await?;
+        let is_instructed = self.session().system.is_some();
+        if !is_instructed {
+            records.push(Record::Instructed(self.instructions()));
+        }
         if !words.is_empty() {
             records.extend(self.close_main());
             records.push(Record::Said { thread: Thread::Main, entries: words });

@@ -9,8 +9,8 @@ use crate::agent::Agent;
 use crate::ask::{ModelAsked, Outcome};
 use crate::compact::Cause;
 use crate::own_tools;
-use crate::provider::{Prompt, ToolDefinition, request_body};
-use crate::record::Record;
+use crate::provider::{Prompt, StopReason, ToolDefinition, request_body};
+use crate::record::{Record, SystemPrompt};
 use crate::stop::Stop;
 use crate::tools::LocalTool;
 use crate::watch::AgentEvent;
@@ -18,6 +18,10 @@ use crate::{Entry, SpokenBy};
 
 /// How many points fuller a thread has to be before its model is told again.
 const NOTE_STEP_PERCENT: u64 = 5;
+/// What a model is told whose answer was cut off.
+const CUT_OFF: &str = "[Your answer reached its length limit. Go on from where it ended.]";
+/// How often it is told so in a row.
+const CUT_OFFS_MAX: usize = 3;
 /// How often a thread is made smaller within one turn, because its provider says that it is too long.
 const SHRINKS_MAX: u32 = 2;
 
@@ -67,7 +71,10 @@ impl Agent {
             let usage = answered.usage.unwrap_or_default();
             self.count_answer(usage);
             let entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
-            self.record(vec![Record::Answered { thread: thread.clone(), entries, usage }]).await?;
+            let cut_off = self.cut_off_words(thread, &entries, &answered.stop);
+            let mut records = vec![Record::Answered { thread: thread.clone(), entries, usage }];
+            records.extend(cut_off.map(|words| Record::Said { thread: thread.clone(), entries: vec![words] }));
+            self.record(records).await?;
             self.tell(AgentEvent::Answered { thread: thread.clone(), usage });
             return Ok(());
         }
@@ -76,26 +83,20 @@ impl Agent {
 
     /// What a request is made of, beside what was said.
     pub(crate) async fn front(&self) -> Front {
-        let (system, breakpoints) = self.instructions();
-        Front { system, breakpoints, tools: self.tools().await }
+        let SystemPrompt { text, breakpoints } = self.session().system.clone().unwrap_or_default();
+        Front { system: text, breakpoints, tools: self.tools().await }
     }
 
-    /// The instructions. If they cannot be put together from their sections, they are one text without breakpoints.
-    fn instructions(&self) -> (String, Vec<usize>) {
-        let skills = self.active_skills();
+    /// The instructions as they would be now, with the skills that were activated. If they cannot be put together from
+    /// their sections, they are one text without breakpoints.
+    pub(crate) fn instructions(&self) -> SystemPrompt {
+        let skills = self.session().skills.clone();
         let build = || self.setup.instructions.build(&skills);
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
+        let (text, breakpoints) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
             self.warn_once("the instructions could not be put together: they are sent without their sections".to_owned());
             (self.setup.instructions.plain(), Vec::new())
-        })
-    }
-
-    /// Skills whose instructions are part of the prompt: those that were active when the session began. One that is
-    /// activated later is in the conversation, so that nothing in front of it changes.
-    fn active_skills(&self) -> Vec<String> {
-        let session = self.session();
-        let is_early = session.threads.get(&Thread::Main).is_none_or(|main| !main.entries.iter().any(is_skill_call));
-        if is_early { session.skills.clone() } else { Vec::new() }
+        });
+        SystemPrompt { text, breakpoints }
     }
 
     /// All tools: the agent's own, then those of other servers.
@@ -177,6 +178,20 @@ impl Agent {
         self.record(vec![Record::Said { thread: thread.clone(), entries }]).await
     }
 
+    /// What is said to a model whose answer was cut off at its length; `None` if it was not, or was too often.
+    fn cut_off_words(&self, thread: &Thread, answer: &[Entry], stop: &StopReason) -> Option<Entry> {
+        let calls = answer.iter().any(|entry| matches!(entry, Entry::Call { .. }));
+        if *stop != StopReason::MaxTokens || calls {
+            return None;
+        }
+        let words = Entry::User { text: CUT_OFF.to_owned(), by: SpokenBy::Agent };
+        let said = self.with_thread(thread, |thread| {
+            let since = thread.entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Result { .. }));
+            since.filter(|entry| **entry == words).count()
+        });
+        (said < CUT_OFFS_MAX).then_some(words)
+    }
+
     /// The request of a thread, in the form of its provider.
     pub(crate) fn request(&self, thread: &Thread, front: &Front) -> bytes::Bytes {
         let without = self.run_state().without_reasoning.get(thread).copied().unwrap_or(0);
@@ -216,10 +231,6 @@ impl Agent {
 /// What stands for an answer without a word.
 fn silence() -> Entry {
     Entry::Assistant { text: "(no answer)".to_owned() }
-}
-
-fn is_skill_call(entry: &Entry) -> bool {
-    matches!(entry, Entry::Call { tool, .. } if tool == own_tools::SKILL)
 }
 
 /// The percentage that a note said.
