@@ -81,7 +81,7 @@ async fn enh_2_one_huge_result_becomes_a_reference_and_is_read_back() {
         Step::calling("Printing.", [("shell", json!({ "command": "cat big.txt" }))]),
         Step::seeing(|received| {
             let text = received.body.to_string();
-            let handle = text.split("ref_id=\\\\\\\"").nth(1).and_then(|rest| rest.split('\\').next()).unwrap_or_default();
+            let handle = text.split("ref_id=\\\"").nth(1).and_then(|rest| rest.split('\\').next()).unwrap_or_default();
             let call = json!({ "ref_id": handle, "pattern": "needle-4711" });
             infold_testkit::model::Decision::Say(Step::calling("Searching.", [("read_result", call)]))
         }),
@@ -148,13 +148,18 @@ async fn enh_7_with_nothing_to_free_compact_context_says_so_and_changes_nothing(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn enh_7_the_model_is_told_how_full_its_window_is_at_the_end_and_the_note_stays() {
-    let (scene, run) = read_all(reading(4), 4, &["agent.context_budget=20000", "agent.max_output_tokens=1000"]).await;
+    let scene = AgentScene::start(reading(14), &SMALL).await;
+    (0..14).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 40)));
 
-    run.done();
+    scene.exec(&["look"]).await.done();
+
     let turns = scene.turns();
     let noted: Vec<usize> = turns.iter().enumerate().filter(|(_, turn)| turn.holds("[Context: 8")).map(|(at, _)| at).collect();
     assert!(!noted.is_empty(), "{}", turns.last().unwrap().body);
-    assert_eq!(*noted.last().unwrap(), turns.len() - 1, "what was said stays");
+    let first = noted[0];
+    assert_eq!(noted[..2], [first, first + 1], "what was said stays");
+    let last = turns[first].body["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(last.contains("[Context: 8"), "it is at the end: {last}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

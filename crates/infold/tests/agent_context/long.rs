@@ -10,18 +10,24 @@ const RUNS: u64 = 10;
 /// Bytes that tools print in all.
 const PRINTED_BYTES: u64 = 5_000_000;
 
+/// Lines of a file that is read, of about 6 KB.
+const NOTES_LINES: u64 = 110;
+
 /// What each run is asked, in words that nobody else says.
 fn asked(run: u64) -> String {
     format!("Part {run}: go on with the migration, and keep the name quokka-{run} for its table.")
 }
 
-/// The call of a turn: two of three print much, the third writes a file.
+/// The call of a turn: one prints much, the next reads a file, the third writes one.
 fn call(turn: u64) -> (&'static str, Value) {
-    if turn % 3 == 2 {
-        let content = format!("migration {turn}\n{}", lines(turn, 20));
-        return ("write", json!({ "path": format!("migrations/step_{turn:03}.sql"), "content": content }));
+    match turn % 3 {
+        0 => ("shell", json!({ "command": format!("sh build.sh {}", turn % 20) })),
+        1 => ("read", json!({ "path": format!("notes_{turn:03}.txt") })),
+        _ => {
+            let content = format!("migration {turn}\n{}", lines(turn, 20));
+            ("write", json!({ "path": format!("migrations/step_{turn:03}.sql"), "content": content }))
+        }
     }
-    ("shell", json!({ "command": format!("cat printed_{}.txt", turn % 20) }))
 }
 
 fn script() -> Script {
@@ -38,11 +44,11 @@ fn script() -> Script {
 async fn play(script: Script, settings: &[&str]) -> (AgentScene, Vec<ExecRun>) {
     let scene = AgentScene::start(script, settings).await;
     std::fs::create_dir(scene.path("migrations")).unwrap();
-    // Two of three turns print one of these.
-    let lines_each = PRINTED_BYTES / (TURNS * 2 / 3) / lines(1, 100).len() as u64 * 100 + 100;
-    for file in 0..20 {
-        scene.write(&format!("printed_{file}.txt"), &lines(file + 1, lines_each));
-    }
+    (0..TURNS).for_each(|turn| scene.write(&format!("notes_{turn:03}.txt"), &lines(turn, NOTES_LINES)));
+    let line_bytes = lines(1, 1_000).len() as u64 / 1_000;
+    let printed_lines = PRINTED_BYTES / (TURNS / 3) / line_bytes - NOTES_LINES;
+    (0..20).for_each(|file| scene.write(&format!("printed_{file}.txt"), &lines(file + 1, printed_lines)));
+    scene.write("build.sh", "cat printed_$1.txt\n");
     let mut runs = Vec::new();
     for run in 0..RUNS {
         let words = asked(run);
