@@ -65,8 +65,8 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, IssuedCall, KeptCalls, Legibility, ModelRequest, Prepared, Purpose, ReadyRequest,
-    RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, ContextNotes, IssuedCall, KeptCalls, Legibility, ModelRequest, Prepared, Purpose,
+    ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.
