@@ -55,12 +55,7 @@ impl Agent {
     }
 
     /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
-    pub async fn prompt(
-        &self,
-        beginning: Beginning,
-        skills: Vec<String>,
-        words: Vec<Entry>,
-    ) -> Result<String, Stop> {
+    pub async fn prompt(&self, beginning: Beginning, skills: Vec<String>, words: Vec<Entry>) -> Result<String, Stop> {
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(Record::Began(beginning));

@@ -93,7 +93,9 @@ impl Agent {
         let skills = self.session().skills.clone();
         let build = || self.setup.instructions.build(&skills);
         let (text, breakpoints) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
-            self.warn_once("the instructions could not be put together: they are sent without their sections".to_owned());
+            self.warn_once(
+                "the instructions could not be put together: they are sent without their sections".to_owned(),
+            );
             (self.setup.instructions.plain(), Vec::new())
         });
         SystemPrompt { text, breakpoints }

@@ -128,8 +128,7 @@ async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> St
     if query.trim().is_empty() {
         return String::new();
     }
-    let search =
-        SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
+    let search = SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
     match engine.search_memories(&Principal::local(), search).await {
         Ok(found) => found.context.unwrap_or_default(),
         Err(error) => {

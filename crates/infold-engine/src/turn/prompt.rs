@@ -11,8 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use infold_core::record::WarningKind;
 use infold_core::view::{
-    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ThreadSource, ViewPiece,
-    ViewPlan,
+    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, RequestKind, Restart, StoredDecisions,
+    ThreadSource, ViewPiece, ViewPlan,
 };
 use infold_core::{ScrubError, Thread};
 use infold_wire::request::Request;
@@ -117,6 +117,8 @@ pub(super) struct SentPrompt {
     pub(super) reads_results: bool,
     /// Blocks of results that are sent without their secrets and otherwise unchanged.
     pub(super) scrubbed: Vec<usize>,
+    /// Whether the thread's agent has asked for space.
+    pub(super) is_to_lighten: bool,
     pub(super) warnings: Vec<(WarningKind, String)>,
     /// The branch whose thread it is, if that has ended and its client does not know.
     pub(super) over: Option<EndedBranch>,
@@ -165,10 +167,11 @@ impl Engine {
         }
         let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
         let over = ended(&turn.identity.thread, &known);
+        let is_to_lighten = is_asked_for_space(turn, &plan, &known);
         // A plan for a count may rest on decisions that are not stored.
         let is_stored = !std::mem::take(&mut cache.has_passing);
         cache.known = is_stored.then_some(known);
-        let mut prompt = SentPrompt { scrubbed, over, ..SentPrompt::of(turn, plan) };
+        let mut prompt = SentPrompt { scrubbed, is_to_lighten, over, ..SentPrompt::of(turn, plan) };
         prompt.warnings.extend(warnings.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(prompt)
     }
@@ -185,7 +188,8 @@ impl Engine {
         }
         let warnings = self.note_placeholders(turn, &plan, known).await?;
         let is_warned = self.note_budget(turn, &plan, known).await?;
-        if warnings.is_empty() && !is_warned {
+        let is_noted = self.note_context_use(turn, &plan, known).await?;
+        if warnings.is_empty() && !is_warned && !is_noted {
             return Ok((plan, warnings));
         }
         Ok((self.plan(turn, cache, known).await?, warnings))
@@ -298,6 +302,11 @@ fn ended(thread: &ThreadSource, known: &KnownSession) -> Option<EndedBranch> {
     }
 }
 
+/// Whether the agent of the thread that a request is sent in has asked for space.
+pub(super) fn is_asked_for_space(turn: &AgentTurn<'_>, plan: &ViewPlan, known: &KnownSession) -> bool {
+    turn.identity.kind == RequestKind::Turn && known.to_lighten.contains(&plan.thread)
+}
+
 /// The results that a plan sends without their secrets and otherwise unchanged.
 fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
     let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
@@ -341,6 +350,7 @@ impl SentPrompt {
             pieces: is_edited.then_some(plan.pieces),
             reads_results: plan.reads_results,
             scrubbed: Vec::new(),
+            is_to_lighten: false,
             warnings: Vec::new(),
             over: None,
         }

@@ -145,7 +145,8 @@ async fn p3_of_three_attempts_only_what_each_returned_is_in_the_main_thread_and_
     assert!(last.holds("Sorting the input fixes it."));
     (0..3).for_each(|at| assert!(!last.holds(&format!("trace {at} begins"))));
     let shown = scene.json(&["show", &run.session()]).await;
-    let statuses: Vec<&str> = shown["branches"].as_array().unwrap().iter().filter_map(|b| b["status"].as_str()).collect();
+    let statuses: Vec<&str> =
+        shown["branches"].as_array().unwrap().iter().filter_map(|b| b["status"].as_str()).collect();
     assert_eq!(statuses, ["failed", "failed", "completed"], "{shown}");
     let memories = scene.json(&["memory", "list"]).await;
     assert!(memories.to_string().contains("did not help"), "failed attempts are learnt from: {memories}");

@@ -125,7 +125,8 @@ async fn enh_7_compact_context_answers_with_the_figures_and_the_next_request_is_
 
 /// The answer to `compact_context` in a request.
 fn figures(body: &Value) -> Value {
-    let blocks = body["messages"].as_array().unwrap().iter().filter_map(|message| message["content"].as_array()).flatten();
+    let blocks =
+        body["messages"].as_array().unwrap().iter().filter_map(|message| message["content"].as_array()).flatten();
     let results = blocks.filter(|block| block["type"] == "tool_result").map(|block| block["content"].to_string());
     let text = results.filter(|text| text.contains("strategies_run")).last().unwrap();
     let content: Value = serde_json::from_str(&text).unwrap();
@@ -154,7 +155,8 @@ async fn enh_7_the_model_is_told_how_full_its_window_is_at_the_end_and_the_note_
     scene.exec(&["look"]).await.done();
 
     let turns = scene.turns();
-    let noted: Vec<usize> = turns.iter().enumerate().filter(|(_, turn)| turn.holds("[Context: 8")).map(|(at, _)| at).collect();
+    let noted: Vec<usize> =
+        turns.iter().enumerate().filter(|(_, turn)| turn.holds("[Context: 8")).map(|(at, _)| at).collect();
     assert!(!noted.is_empty(), "{}", turns.last().unwrap().body);
     let first = noted[0];
     assert_eq!(noted[..2], [first, first + 1], "what was said stays");

@@ -117,5 +117,7 @@ pub fn lines(seed: u64, count: u64) -> String {
         state ^= state << 17;
         state % 100_000
     };
-    (0..count).map(|line| format!("{line:>5} module_{} handles request {} of queue {}\n", next(), next(), next())).collect()
+    (0..count)
+        .map(|line| format!("{line:>5} module_{} handles request {} of queue {}\n", next(), next(), next()))
+        .collect()
 }
