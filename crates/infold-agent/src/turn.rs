@@ -3,7 +3,7 @@
 //!
 //! Each layer that fails falls back to doing without it, says so once, and the turn goes on.
 
-use infold_core::{ContextBudget, CountedParts, Thread, usage_note};
+use infold_core::{ContextBudget, CountedParts, Thread, grouped, usage_note};
 
 use crate::agent::Agent;
 use crate::ask::{ModelAsked, Outcome};
@@ -50,6 +50,9 @@ impl Agent {
             // 5. The tools that fit.
             front.tools = self.select_tools(front.tools, &budget);
             budget = self.measure(thread, &front);
+            if budget.remaining_tokens() == 0 {
+                return Err(Stop::Full(full(&budget)));
+            }
             self.note_usage(thread, &budget).await?;
             // 6. The request, with its breakpoints.
             let body = self.request(thread, &front);
@@ -230,7 +233,16 @@ impl Agent {
     }
 }
 
-/// What stands for an answer without a word.
+/// Why nothing can be sent any more.
+fn full(budget: &ContextBudget) -> String {
+    format!(
+        "the prompt has {} tokens, and the window takes {}: use a model with a larger window, or start a new session",
+        grouped(budget.used_tokens()),
+        grouped(budget.effective_window())
+    )
+}
+
+/// What replaces an answer without a word.
 fn silence() -> Entry {
     Entry::Assistant { text: "(no answer)".to_owned() }
 }

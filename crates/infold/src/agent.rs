@@ -9,7 +9,7 @@ mod rules;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, Approver};
+use infold_agent::setup::{AgentLimits, AgentSetup};
 use infold_agent::watch::Watcher;
 use infold_core::{CompactionThresholds, Principal, SessionId};
 use infold_engine::{Engine, SearchMemories, SessionRef};
@@ -80,7 +80,6 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         instructions,
         workplace: Arc::new(place.workplace),
         approvals: place.approvals,
-        approver: nobody(),
         others,
         watch,
         cancelled,
@@ -109,17 +108,6 @@ fn limits(settings: &Settings) -> AgentLimits {
         first_wait_ms: agent.first_wait_ms,
         retry_after_max_ms: agent.retry_after_max_ms,
     }
-}
-
-/// Where nobody can be asked, what would be asked about is refused.
-fn nobody() -> Approver {
-    Arc::new(|asked| {
-        let why = format!(
-            "{}: {}, and nobody is there to be asked. Do without it, or say what you would need",
-            asked.what, asked.why
-        );
-        Box::pin(async move { ApprovalAnswer::Refused { why } })
-    })
 }
 
 /// Memories that have to do with what was asked, quoted; empty if there are none or they cannot be found.

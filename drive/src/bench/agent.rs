@@ -36,7 +36,7 @@ const READ_PERCENT: u64 = 10;
 const WRITE_PERCENT: u64 = 125;
 
 /// What one session took.
-struct Session {
+struct PlayedSession {
     turns: Latencies,
     cpu_ms: f64,
     peak_mb: f64,
@@ -54,16 +54,19 @@ pub async fn run(program: &Path) -> Result<ExitCode> {
             &format!("a turn in a session of {turns}, p50 and p99"),
             format!("{:.2}, {:.2} ms", session.turns.median_ms(), session.turns.percentile_ms(99.0)),
         );
-        table.show(
-            &format!("processor time a turn, {turns} turns"),
-            format!("{:.2} ms", session.cpu_ms / turns as f64),
-        );
+        table
+            .show(&format!("processor time a turn, {turns} turns"), format!("{:.2} ms", session.cpu_ms / turns as f64));
         table.show(&format!("most memory, {turns} turns"), format!("{:.1} MB", session.peak_mb));
         sessions.push(session);
     }
     let share = sessions[2].turns.median_ms() / 1_000.0 * 100.0;
     table.hold("a turn of 1000 over a model call of one second", share, SHARE_PERCENT_MAX, " %");
-    table.hold("processor time of 1000 turns over that of 100", sessions[2].cpu_ms / sessions[1].cpu_ms, GROWTH_MAX, "×");
+    table.hold(
+        "processor time of 1000 turns over that of 100",
+        sessions[2].cpu_ms / sessions[1].cpu_ms,
+        GROWTH_MAX,
+        "×",
+    );
 
     let small = played(program, LONG_TURNS, &[]).await?;
     let large = played(program, LONG_TURNS, &["agent.context_budget=10000000"]).await?;
@@ -108,11 +111,13 @@ fn lines(seed: u64, count: u64) -> String {
         state ^= state << 17;
         state % 100_000
     };
-    (0..count).map(|line| format!("{line:>5} module_{} handles request {} of queue {}\n", next(), next(), next())).collect()
+    (0..count)
+        .map(|line| format!("{line:>5} module_{} handles request {} of queue {}\n", next(), next(), next()))
+        .collect()
 }
 
 /// Plays a session of so many turns with settings of its own.
-async fn played(program: &Path, turns: u64, settings: &[&str]) -> Result<Session> {
+async fn played(program: &Path, turns: u64, settings: &[&str]) -> Result<PlayedSession> {
     let steps = (1..turns).map(|turn| Step::calling("Next.", [call(turn)])).chain([Step::text("Done.")]);
     let model = Model::start(Script::new(steps)).await?;
     let home = TempDir::new()?;
@@ -162,5 +167,5 @@ async fn played(program: &Path, turns: u64, settings: &[&str]) -> Result<Session
     ensure!(child.wait().await?.success(), "the run failed");
     ensure!(model.broken().is_empty(), "a request broke a rule: {:?}", model.broken());
     let between = answered.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<Duration>>();
-    Ok(Session { turns: Latencies::new(between), cpu_ms, peak_mb, compactions, cached: model.totals() })
+    Ok(PlayedSession { turns: Latencies::new(between), cpu_ms, peak_mb, compactions, cached: model.totals() })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use infold_core::view::RequestKind;
+use infold_core::view::{BranchState, RequestKind, StoredDecisions, ThreadSource};
 use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
@@ -131,6 +131,19 @@ pub struct EndedBranch {
     pub reason: EndReason,
     /// What its parent gets.
     pub result: String,
+}
+
+impl EndedBranch {
+    /// The branch whose thread a client names, if it has ended.
+    pub(super) fn of(thread: &ThreadSource, known: &StoredDecisions) -> Option<Self> {
+        let ThreadSource::Named(Thread::Branch(branch)) = thread else { return None };
+        match &known.branches.get(branch)?.state {
+            BranchState::Open { .. } => None,
+            BranchState::Ended { reason, result } => {
+                Some(Self { branch: branch.clone(), reason: *reason, result: result.clone() })
+            }
+        }
+    }
 }
 
 /// Why nothing may be sent: the request could not be searched for secrets.
