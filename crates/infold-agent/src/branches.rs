@@ -4,7 +4,7 @@
 //! What must hold: a branch ends once; the call that opened it gets one result, whatever becomes of the branch; a session
 //! that broke off goes on in the branches that were open.
 
-use infold_core::{BranchId, Field, Isolation, ReturnOutcome, Start, Thread, grouped};
+use infold_core::{BranchId, Field, Isolation, ReturnOutcome, SessionId, Start, Thread, grouped};
 use infold_engine::{BranchRef, FoldBranch, MemoryWish, OpenBranch, Opened, SessionRef, Teaching};
 
 use crate::agent::Agent;
@@ -55,7 +55,7 @@ impl Agent {
             folder: Some(self.setup.workplace.fence.folder().to_owned()),
             start: Start::AtOnce,
             // The same call opens one branch, however often the session breaks off in between.
-            idempotency_key: Some(format!("{}:{}", self.setup.session, call.id)),
+            idempotency_key: Some(opening_key(&self.setup.session, thread, &call.id)),
         };
         let opened = match self.setup.engine.open_branch(&self.setup.who, open).await {
             Ok(opened) => opened,
@@ -178,6 +178,11 @@ impl Agent {
         ])
         .await
     }
+}
+
+/// The key of a call that opens a branch. Providers' ids may be longer than a key, so it is a digest.
+fn opening_key(session: &SessionId, thread: &Thread, call: &str) -> String {
+    blake3::hash(format!("{session}:{thread}:{call}").as_bytes()).to_hex().to_string()
 }
 
 /// A conversation up to the answer that is being carried out: its calls have no results yet.

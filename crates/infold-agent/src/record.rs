@@ -88,6 +88,9 @@ pub enum Record {
     SkillUsed {
         /// Its name.
         name: String,
+        /// Where its instructions are.
+        #[serde(default)]
+        place: SkillPlace,
     },
     /// The session went back to an earlier record; those in between are no longer part of it.
     Rewound {
@@ -99,6 +102,17 @@ pub enum Record {
         /// How, in a word.
         outcome: String,
     },
+}
+
+/// Where the instructions of a skill are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillPlace {
+    /// In the prompt: a person activated it.
+    #[default]
+    InPrompt,
+    /// In the conversation: the model activated it, and nothing in front of the conversation changes by that.
+    InConversation,
 }
 
 /// What a session begins with.
@@ -113,4 +127,7 @@ pub struct Beginning {
     /// The session or file that it was forked or taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// Memories that were found for it, quoted. They stay as long as it goes on, so that its prompt does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub memories: String,
 }

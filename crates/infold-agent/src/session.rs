@@ -9,7 +9,7 @@ use infold_core::compaction::SummaryFacts;
 use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Beginning, Record};
+use crate::record::{Beginning, Record, SkillPlace};
 use crate::tools::change::FileChange;
 use crate::Entry;
 
@@ -22,7 +22,7 @@ pub struct AgentSession {
     pub threads: BTreeMap<Thread, ThreadState>,
     /// The notes that the model keeps.
     pub notes: String,
-    /// Skills that were activated, in order.
+    /// Skills whose instructions are in the prompt, in the order in which they were activated.
     pub skills: Vec<String>,
     /// How many records its log has.
     pub records: u64,
@@ -106,7 +106,10 @@ impl AgentSession {
                 thread.entries = start;
             }
             Record::Noted { text } => self.notes = text,
-            Record::SkillUsed { name } => self.skills.push(name),
+            Record::SkillUsed { name, place } => match place {
+                SkillPlace::InPrompt => self.skills.push(name),
+                SkillPlace::InConversation => {}
+            },
             Record::Rewound { .. } | Record::Finished { .. } => {}
         }
     }

@@ -66,7 +66,8 @@ impl Agent {
             // 9. It is kept before 8., its calls, are run: a crash in between loses neither.
             let usage = answered.usage.unwrap_or_default();
             self.count_answer(usage);
-            let entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
+            let mut entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
+            self.name_calls(&mut entries);
             self.record(vec![Record::Answered { thread: thread.clone(), entries, usage }]).await?;
             self.tell(AgentEvent::Answered { thread: thread.clone(), usage });
             return Ok(());
@@ -82,20 +83,12 @@ impl Agent {
 
     /// The instructions. If they cannot be put together from their sections, they are one text without breakpoints.
     fn instructions(&self) -> (String, Vec<usize>) {
-        let skills = self.active_skills();
-        let build = || self.setup.instructions.build(&skills);
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
+        let skills = self.session().skills.clone();
+        let instructions = &self.setup.instructions;
+        built(|| instructions.build(&skills)).unwrap_or_else(|| {
             self.warn_once("the instructions could not be put together: they are sent without their sections".to_owned());
-            (self.setup.instructions.plain(), Vec::new())
+            (instructions.plain(&skills), Vec::new())
         })
-    }
-
-    /// Skills whose instructions are part of the prompt: those that were active when the session began. One that is
-    /// activated later is in the conversation, so that nothing in front of it changes.
-    fn active_skills(&self) -> Vec<String> {
-        let session = self.session();
-        let is_early = session.threads.get(&Thread::Main).is_none_or(|main| !main.entries.iter().any(is_skill_call));
-        if is_early { session.skills.clone() } else { Vec::new() }
     }
 
     /// All tools: the agent's own, then those of other servers.
@@ -206,6 +199,23 @@ impl Agent {
         })
     }
 
+    /// Gives calls a name of their own: some servers name those of every answer alike, and a result, a branch and what is
+    /// counted for them belong to one call of the session.
+    fn name_calls(&self, entries: &mut [Entry]) {
+        let answer = self.session().records;
+        let mut run = self.run_state();
+        for entry in entries {
+            let Entry::Call { id, .. } = entry else { continue };
+            let given = id.clone();
+            let mut number = 0;
+            // Each pass uses up a number, so there are no more passes than calls.
+            while !run.calls.insert(id.clone()) {
+                number += 1;
+                *id = format!("{given}_{answer}_{number}");
+            }
+        }
+    }
+
     pub(crate) fn count_answer(&self, usage: infold_core::record::Usage) {
         let mut run = self.run_state();
         run.turns += 1;
@@ -218,11 +228,15 @@ fn silence() -> Entry {
     Entry::Assistant { text: "(no answer)".to_owned() }
 }
 
-fn is_skill_call(entry: &Entry) -> bool {
-    matches!(entry, Entry::Call { tool, .. } if tool == own_tools::SKILL)
+/// What was built; `None` if that broke off.
+fn built<T>(build: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).ok()
 }
 
 /// The percentage that a note said.
 fn percent_noted(text: &str) -> Option<u64> {
     text.strip_prefix("[Context: ")?.split_once('%')?.0.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ mod rules;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use infold_agent::record::Beginning;
 use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, Approver};
 use infold_agent::watch::Watcher;
 use infold_core::{CompactionThresholds, Principal, SessionId};
@@ -32,6 +33,8 @@ pub struct AgentRun<'a> {
     pub folder: PathBuf,
     /// What was asked; memories are found by it.
     pub prompt: String,
+    /// What the session began with, if it goes on: it keeps its memories.
+    pub beginning: Option<&'a Beginning>,
     /// The schema that the last answer has to keep to, as JSON.
     pub output_schema: Option<String>,
     /// Skills that are active from the beginning.
@@ -52,7 +55,7 @@ pub struct ReadyAgent {
 
 /// Puts an agent together.
 pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
-    let AgentRun { invocation, engine, session, folder, prompt, output_schema, skills, watch, cancelled } = run;
+    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, watch, cancelled } = run;
     let settings = &invocation.in_force.settings;
     let model = model::of(invocation).await?;
     let place = place::of(invocation, &engine, &folder).await?;
@@ -65,7 +68,10 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
     let instructions = infold_agent::instructions::Instructions {
         surroundings: format!("You work in {}. {}.", folder.display(), place.words),
         rules: rules::project_rules(&folder)?,
-        memories: memories(&engine, &folder, &prompt).await,
+        memories: match beginning {
+            Some(beginning) => beginning.memories.clone(),
+            None => memories(&engine, &folder, &prompt).await,
+        },
         skills: found,
         output_schema,
     };
