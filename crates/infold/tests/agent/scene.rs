@@ -212,8 +212,9 @@ pub fn result_of(received: &Received, tool: &str) -> String {
 
 /// An answer that calls tools without a word.
 pub fn calls(calls: Vec<(&str, Value)>) -> Step {
-    let calls = calls.into_iter().map(|(tool, input)| Call { tool: tool.to_owned(), input }).collect();
-    Step { calls, ..Step::default() }
+    let mut step = Step::default();
+    step.calls.extend(calls.into_iter().map(|(tool, input)| Call { tool: tool.to_owned(), input }));
+    step
 }
 
 /// An answer that calls `branch_create`, once for each pair of a description and a prompt.
