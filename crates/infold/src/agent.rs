@@ -9,6 +9,8 @@ mod rules;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
+use infold_agent::instructions::Skill;
 use infold_agent::record::Beginning;
 use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, Approver};
 use infold_agent::watch::Watcher;
@@ -65,9 +67,14 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         let known = if names.is_empty() { "there are none here".to_owned() } else { names.join(", ") };
         return Err(Refused::new(format!("no skill {unknown}")).hint(format!("skills are: {known}")).into());
     }
+    let found = scrubbed_skills(&engine, found).await?;
+    let mut rules = Vec::new();
+    for (file, text) in rules::project_rules(&folder)? {
+        rules.push((file, scrubbed(&engine, text).await?));
+    }
     let instructions = infold_agent::instructions::Instructions {
         surroundings: format!("You work in {}. {}.", folder.display(), place.words),
-        rules: rules::project_rules(&folder)?,
+        rules,
         memories: match beginning {
             Some(beginning) => beginning.memories.clone(),
             None => memories(&engine, &folder, &prompt).await,
@@ -126,6 +133,21 @@ fn nobody() -> Approver {
         );
         Box::pin(async move { ApprovalAnswer::Refused { why } })
     })
+}
+
+/// Skills without secrets: what is written for agents may hold one, and nothing that a model is sent may.
+async fn scrubbed_skills(engine: &Engine, found: Vec<Skill>) -> anyhow::Result<Vec<Skill>> {
+    let mut skills = Vec::with_capacity(found.len());
+    for Skill { name, description, text } in found {
+        let (description, text) = (scrubbed(engine, description).await?, scrubbed(engine, text).await?);
+        skills.push(Skill { name, description, text });
+    }
+    Ok(skills)
+}
+
+async fn scrubbed(engine: &Engine, text: String) -> anyhow::Result<String> {
+    let [text] = engine.scrub([text]).await.context("the project's rules and skills could not be scrubbed")?;
+    Ok(text.into_string())
 }
 
 /// Memories that have to do with what was asked, quoted; empty if there are none or they cannot be found.

@@ -78,7 +78,18 @@ fn last_request(scene: &Scene) -> String {
     let broken: Vec<String> = scene.model.broken();
     assert_eq!(broken, Vec::<String>::new());
     let last = scene.model.turns().pop().unwrap();
-    normalised(&last).replace(&scene.file("").display().to_string(), "FOLDER/")
+    let text = normalised(&last).replace(&scene.home().display().to_string(), "HOME");
+    // What a compaction counts depends on the ids of branches, whose tokens differ; and commands take their time.
+    let counted = ["[Compacted: ", " tokens became ", "before_tokens\\\":", "after_tokens\\\":", "[exit status 0, "];
+    counted.into_iter().fold(text, |text, words| without_numbers_behind(&text, words))
+}
+
+/// A text without the numbers that come right behind these words.
+fn without_numbers_behind(text: &str, words: &str) -> String {
+    let mut parts = text.split(words);
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest = parts.map(|part| part.trim_start_matches(|letter: char| letter.is_ascii_digit() || ",.".contains(letter)));
+    rest.fold(first, |text, part| format!("{text}{words}#{part}"))
 }
 
 /// Records that count: how a run ended is none of them.
@@ -164,7 +175,7 @@ async fn a_run_that_is_killed_at_any_moment_loses_nothing_that_was_recorded() {
         }
         let marks_before = if scene.file("done.txt").exists() { marks(&scene) } else { Vec::new() };
         let session = session_of(&scene).await;
-        let ran = scene.exec(&["--approval", "all", "--resume", &session, "--json"]).await;
+        let ran = scene.exec(&["--approval", "all", "--resume", &session]).await;
         if before.iter().any(|record| record.to_string().contains("All is done.")) {
             assert_eq!(ran.code, 3, "round {round}: there is nothing left to do: {ran:?}");
             continue;

@@ -263,7 +263,7 @@ pub fn normalised(received: &Received) -> String {
         let word = piece.trim_end_matches(|letter: char| !is_part(letter));
         let is_id = |prefix: &str| word.strip_prefix(prefix).is_some_and(|rest| rest.len() >= 10);
         let is_uuid = word.len() == 36 && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        let prefix = ["br_", "toolu_", "call_", "rs_", "fc_", "msg_"].into_iter().find(|prefix| is_id(prefix));
+        let prefix = ["br_", "res_", "toolu_", "call_", "rs_", "fc_", "msg_"].into_iter().find(|prefix| is_id(prefix));
         if is_uuid || prefix.is_some() {
             let count = names.len() + 1;
             out.push_str(names.entry(word.to_owned()).or_insert_with(|| format!("{}{count}", prefix.unwrap_or("id_"))));
