@@ -62,18 +62,14 @@ impl Agent {
     }
 
     /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
-    pub async fn prompt(
-        &self,
-        beginning: Beginning,
-        skills: Vec<String>,
-        words: Vec<Entry>,
-    ) -> Result<String, Stop> {
+    pub async fn prompt(&self, beginning: Beginning, skills: Vec<String>, words: Vec<Entry>) -> Result<String, Stop> {
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(Record::Began(beginning));
         }
         records.extend(skills.into_iter().map(|name| Record::SkillUsed { name, place: SkillPlace::InPrompt }));
         if !words.is_empty() {
+            records.extend(self.abandon_branches().await?);
             records.extend(self.close_main());
             records.push(Record::Said { thread: Thread::Main, entries: words });
         }

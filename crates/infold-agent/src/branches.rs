@@ -4,6 +4,8 @@
 //! What must hold: a branch ends once; the call that opened it gets one result, whatever becomes of the branch; a session
 //! that broke off goes on in the branches that were open.
 
+use std::time::Duration;
+
 use infold_core::{BranchId, Field, Isolation, ReturnOutcome, SessionId, Start, Thread, grouped};
 use infold_engine::{BranchRef, FoldBranch, MemoryWish, OpenBranch, Opened, SessionRef, Teaching};
 
@@ -15,6 +17,11 @@ use crate::stop::{OverBranch, Stop};
 use crate::tools::ToolOutput;
 use crate::watch::AgentEvent;
 use crate::{Entry, ResultOutcome, SpokenBy};
+
+/// How often a branch is looked at while its model is at work: its time may be over.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What is kept of a branch that a person speaks over.
+const ABANDONED: &str = "interrupted: the person went on with something else";
 
 impl Agent {
     /// Opens the branch of a call, works in it until it is over, and gives the call its result. If the call opened its
@@ -153,6 +160,36 @@ impl Agent {
             }
             Err(error) => Err(Stop::of_engine(error)),
         }
+    }
+
+    /// Waits until the branch of a thread has ended without its own doing: its time is over, or somebody else has folded
+    /// it. The main thread never does.
+    pub(crate) async fn branch_ended(&self, thread: &Thread) -> OverBranch {
+        let Thread::Branch(branch) = thread else { return std::future::pending().await };
+        let of = BranchRef::Id { branch: branch.to_string(), session: None };
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // Whatever is wrong with the database is said by the next request.
+            let Ok(Some(view)) = self.setup.engine.branch(&self.setup.who, &of, None).await else { continue };
+            if let Some(end) = view.branch.end {
+                return OverBranch { how: end.reason.as_str().to_owned(), result: end.result.as_str().to_owned() };
+            }
+        }
+    }
+
+    /// Ends the branches that the main thread waits for, because a person speaks over them.
+    pub(crate) async fn abandon_branches(&self) -> Result<Vec<Record>, Stop> {
+        let waiting: Vec<BranchId> = {
+            let session = self.session();
+            let open = session.threads.get(&Thread::Main).map(|main| main.open_calls()).unwrap_or_default();
+            open.iter().filter_map(|call| session.opened_by(&Thread::Main, &call.id).cloned()).collect()
+        };
+        let mut records = Vec::new();
+        for branch in waiting {
+            let over = self.fold(&branch, ABANDONED, ReturnOutcome::Failed).await?;
+            records.push(Record::Folded { branch, how: over.how });
+        }
+        Ok(records)
     }
 
     /// Gives the call that opened a branch its result.

@@ -28,7 +28,8 @@ impl Agent {
     pub(crate) async fn run_calls(&self, thread: &Thread, calls: Vec<OpenCall>) -> Result<(), Stop> {
         let (openings, others): (Vec<OpenCall>, Vec<OpenCall>) =
             calls.into_iter().partition(|call| call.tool == own_tools::BRANCH_CREATE);
-        let (last, others): (Vec<OpenCall>, Vec<OpenCall>) = others.into_iter().partition(|call| ends_thread(&call.tool));
+        let (last, others): (Vec<OpenCall>, Vec<OpenCall>) =
+            others.into_iter().partition(|call| ends_thread(&call.tool));
         for call in others {
             self.announce(thread, &call);
             let output = self.run_call(thread, &call).await?;
@@ -92,10 +93,12 @@ impl Agent {
     }
 
     async fn call_other(&self, call: &OpenCall) -> ToolOutput {
-        let other =
-            OtherCall { tool: call.tool.clone(), arguments: call.arguments.clone(), call: call.id.clone() };
-        let is_listed =
-            self.run_state().listed.as_ref().is_some_and(|listed| listed.tools.iter().any(|tool| tool.name == call.tool));
+        let other = OtherCall { tool: call.tool.clone(), arguments: call.arguments.clone(), call: call.id.clone() };
+        let is_listed = self
+            .run_state()
+            .listed
+            .as_ref()
+            .is_some_and(|listed| listed.tools.iter().any(|tool| tool.name == call.tool));
         if !is_listed {
             return ToolOutput::failed(format!("there is no tool {}: call one of those that are listed", call.tool));
         }
@@ -154,7 +157,8 @@ impl Agent {
         let read = ReadResult { ref_id: ref_id.to_owned(), thread: asking, portion, limit_bytes };
         match engine.read_result(&self.setup.who, &read).await {
             Ok(part) => {
-                let more = part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
+                let more =
+                    part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
                 said(part.no_match.unwrap_or(part.content) + &more.unwrap_or_default())
             }
             Err(error) => ToolOutput::failed(error.to_string()),

@@ -4,13 +4,13 @@
 //! new start is recorded, and a snapshot is kept for the next resume. Whatever fails of that, the mechanical summary
 //! stands alone, or nothing is changed.
 
-use infold_core::{ContextBudget, Thread};
 use infold_core::compaction::{
     BreakerLimits, Compaction, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
     SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact, last_turn_tokens, range_to_summarise,
     summary_pieces,
 };
 use infold_core::transcript::Item;
+use infold_core::{ContextBudget, Thread};
 use infold_engine::SessionRef;
 
 use crate::agent::Agent;

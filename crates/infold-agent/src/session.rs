@@ -9,9 +9,9 @@ use infold_core::compaction::SummaryFacts;
 use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
+use crate::Entry;
 use crate::record::{Beginning, Record, SkillPlace};
 use crate::tools::change::FileChange;
-use crate::Entry;
 
 /// A session of the agent's.
 #[derive(Debug, Clone, PartialEq, Default)]

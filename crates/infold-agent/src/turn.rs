@@ -3,13 +3,13 @@
 //!
 //! Each layer that fails falls back to doing without it, says so once, and the turn goes on.
 
-use infold_core::{ContextBudget, CountedParts, Thread, usage_note};
+use infold_core::{ContextBudget, CountedParts, Thread, grouped, usage_note};
 
 use crate::agent::Agent;
 use crate::ask::{ModelAsked, Outcome};
 use crate::compact::Cause;
 use crate::own_tools;
-use crate::provider::{Prompt, ToolDefinition, request_body};
+use crate::provider::{Prompt, StopReason, ToolDefinition, request_body};
 use crate::record::Record;
 use crate::stop::Stop;
 use crate::tools::LocalTool;
@@ -65,6 +65,7 @@ impl Agent {
             };
             // 9. It is kept before 8., its calls, are run: a crash in between loses neither.
             let usage = answered.usage.unwrap_or_default();
+            self.warn_of_ending(&answered.stop);
             self.count_answer(usage);
             let mut entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
             self.name_calls(&mut entries);
@@ -86,7 +87,9 @@ impl Agent {
         let skills = self.session().skills.clone();
         let instructions = &self.setup.instructions;
         built(|| instructions.build(&skills)).unwrap_or_else(|| {
-            self.warn_once("the instructions could not be put together: they are sent without their sections".to_owned());
+            self.warn_once(
+                "the instructions could not be put together: they are sent without their sections".to_owned(),
+            );
             (instructions.plain(&skills), Vec::new())
         })
     }
@@ -197,6 +200,19 @@ impl Agent {
             };
             request_body(model.api, &prompt)
         })
+    }
+
+    /// Says that an answer is not all that it could be.
+    fn warn_of_ending(&self, stop: &StopReason) {
+        match stop {
+            StopReason::EndTurn | StopReason::ToolUse => {}
+            StopReason::MaxTokens => self.warn_once(format!(
+                "an answer was cut short at {} tokens: agent.max_output_tokens is its bound",
+                grouped(self.setup.limits.max_output_tokens)
+            )),
+            StopReason::Refusal => self.warn_once("the model, or its provider, refused to answer".to_owned()),
+            StopReason::Other(why) => self.warn_once(format!("the model stopped for another reason: {why}")),
+        }
     }
 
     /// Gives calls a name of their own: some servers name those of every answer alike, and a result, a branch and what is

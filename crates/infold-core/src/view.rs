@@ -38,8 +38,8 @@ pub use known::{Anchor, BranchState, ForcedFold, Note, Replacement, Restart, Sto
 pub use overflow::{OffloadedResult, Overflow, Relief, overflow, receipt};
 pub use plan::plan;
 pub use planned::{
-    Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece, ViewPlan,
-    ViewRequest,
+    Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece,
+    ViewPlan, ViewRequest,
 };
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
 pub use scrubbed_json::{JsonString, ScrubbedJson, is_media};

@@ -67,8 +67,9 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult, OwnResultTaken,
-    OwnThread, Prepared, Purpose, ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping, TurnSettings, Withheld, arguments_hash,
+    AnswerHead, AnswerListener, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult,
+    OwnResultTaken, OwnThread, Prepared, Purpose, ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping,
+    TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.

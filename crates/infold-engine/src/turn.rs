@@ -50,8 +50,8 @@ pub(crate) use conversations::KnownConversations;
 pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{HeldWords, PendingWords};
-pub use own_results::{OwnResult, OwnResultTaken};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
+pub use own_results::{OwnResult, OwnResultTaken};
 pub use prepared::{
     EndedBranch, KeptCalls, ModelRequest, OwnThread, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld,
 };

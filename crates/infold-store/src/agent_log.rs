@@ -86,8 +86,10 @@ impl Store {
             let mut logs = Vec::new();
             while let Some(row) = rows.next()? {
                 let name: String = row.get(0)?;
-                let session = SessionId::parse(&name)
-                    .map_err(|_| StoreError::Unreadable { what: "session", problem: "it has no valid name".to_owned() })?;
+                let session = SessionId::parse(&name).map_err(|_| StoreError::Unreadable {
+                    what: "session",
+                    problem: "it has no valid name".to_owned(),
+                })?;
                 let Payload(first) = row.get(3)?;
                 logs.push(ListedLog { session, records: row.get(1)?, last_at_ms: row.get(2)?, first });
             }

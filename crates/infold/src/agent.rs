@@ -57,7 +57,8 @@ pub struct ReadyAgent {
 
 /// Puts an agent together.
 pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
-    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, watch, cancelled } = run;
+    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, watch, cancelled } =
+        run;
     let settings = &invocation.in_force.settings;
     let model = model::of(invocation).await?;
     let place = place::of(invocation, &engine, &folder).await?;
@@ -156,8 +157,7 @@ async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> St
     if query.trim().is_empty() {
         return String::new();
     }
-    let search =
-        SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
+    let search = SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
     match engine.search_memories(&Principal::local(), search).await {
         Ok(found) => found.context.unwrap_or_default(),
         Err(error) => {

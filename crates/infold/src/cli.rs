@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, connect, count, disconnect, exec, fork, hook, launch, man, memory, replay, rescue, result, rules, run,
-    scrub, secret, servers, sessions, show, tend, tools, top,
+    approve, confine, connect, count, disconnect, exec, fork, hook, launch, man, memory, replay, rescue, result, rules,
+    run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;

@@ -6,6 +6,7 @@
 
 mod branches;
 mod context;
+mod direct;
 mod endings;
 mod fallbacks;
 mod fence;
@@ -13,5 +14,6 @@ mod first;
 mod instructions;
 mod kills;
 mod providers;
+mod repeated_ids;
 mod scene;
 mod takeover;

@@ -13,8 +13,8 @@ use super::reasoning::Bounds;
 use super::tree::{BranchStage, MAIN};
 use super::walk::Walk;
 use super::{
-    Anchor, BranchState, Edit, FoundOpening, PlanAction, RequestKind, Restart, StoredDecisions, ThreadSource, ViewPiece,
-    ViewPlan, ViewRequest, acts, place, runs_scripts,
+    Anchor, BranchState, Edit, FoundOpening, PlanAction, RequestKind, Restart, StoredDecisions, ThreadSource,
+    ViewPiece, ViewPlan, ViewRequest, acts, place, runs_scripts,
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 

@@ -50,8 +50,7 @@ impl Engine {
             Shaping::On => Offload::Allowed,
             Shaping::Off => Offload::No,
         };
-        let take_in =
-            TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default() };
+        let take_in = TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default() };
 
         let taken = self.take_in(who, &of.session, take_in).await?;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
 use infold_core::view::RequestKind;
+use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
 

@@ -11,8 +11,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use infold_core::record::WarningKind;
 use infold_core::view::{
-    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ThreadSource, ViewPiece,
-    ViewPlan,
+    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ThreadSource,
+    ViewPiece, ViewPlan,
 };
 use infold_core::{ScrubError, Thread};
 use infold_wire::request::Request;

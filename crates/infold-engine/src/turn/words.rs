@@ -6,7 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use infold_core::transcript::Voice;
-use infold_core::view::{self, BlockKind, Edit, LastAnswer, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece, ViewPlan};
+use infold_core::view::{
+    self, BlockKind, Edit, LastAnswer, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece, ViewPlan,
+};
 use infold_core::{Scrubbed, Thread};
 use infold_wire::FlattenedConversation;
 

@@ -27,7 +27,8 @@ async fn records_read_back_in_their_order_also_long_ones() {
 
     let read = store.agent_log(key("s"), 1, 100).await.unwrap();
 
-    let seen: Vec<(u64, u64, usize)> = read.iter().map(|record| (record.seq, record.at_ms, record.json.len())).collect();
+    let seen: Vec<(u64, u64, usize)> =
+        read.iter().map(|record| (record.seq, record.at_ms, record.json.len())).collect();
     assert_eq!(seen, [(2, 10, 5_002), (3, 20, 7)]);
     assert_eq!(read[1].json, "\"three\"");
 }
@@ -53,9 +54,7 @@ async fn sessions_without_a_log_are_not_listed() {
 
     let listed = store.agent_logs(key("s").owner).await.unwrap();
 
-    let seen: Vec<(&str, u64, u64, &str)> = listed
-        .iter()
-        .map(|log| (log.session.as_str(), log.records, log.last_at_ms, log.first.as_str()))
-        .collect();
+    let seen: Vec<(&str, u64, u64, &str)> =
+        listed.iter().map(|log| (log.session.as_str(), log.records, log.last_at_ms, log.first.as_str())).collect();
     assert_eq!(seen, [("s", 2, 10, "\"one\"")]);
 }

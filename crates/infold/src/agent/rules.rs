@@ -62,7 +62,8 @@ pub fn skills(folder: &Path, home: Option<&Path>) -> Vec<Skill> {
 
 fn skill_files(place: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path().join("SKILL.md")).filter(|file| file.is_file()).collect();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path().join("SKILL.md")).filter(|file| file.is_file()).collect();
     files.sort();
     files
 }

@@ -52,7 +52,11 @@ async fn three_branches_of_one_answer_work_at_the_same_time_and_none_sees_anothe
     let answer = move |received: &Received| {
         if received.holds(ASKED) {
             return match received.shows_times("[branch br_") {
-                0 => Decision::Say(opening(&[("task north", "Go north."), ("task east", "Go east."), ("task south", "Go south.")])),
+                0 => Decision::Say(opening(&[
+                    ("task north", "Go north."),
+                    ("task east", "Go east."),
+                    ("task south", "Go south."),
+                ])),
                 _ => Decision::Say(Step::text("All three are back.")),
             };
         }
@@ -131,11 +135,15 @@ async fn a_branch_that_never_returns_hands_over_its_last_words() {
 
 #[tokio::test]
 async fn a_branch_over_its_budget_is_folded_in_mid_work_with_what_it_has() {
-    let opening = calls(vec![("branch_create", json!({"description": "read all", "prompt": "Read it.", "budget": 3000}))]);
+    let opening =
+        calls(vec![("branch_create", json!({"description": "read all", "prompt": "Read it.", "budget": 3000}))]);
     // The branch never ends by itself.
     let going_on = Step::seeing(|received| {
         let number = received.shown().iter().filter(|piece| piece.tool.is_some()).count();
-        Decision::Say(calls(vec![("shell", json!({"command": format!("for n in $(seq 1 60); do echo part {number} line $n; done")}))]))
+        Decision::Say(calls(vec![(
+            "shell",
+            json!({"command": format!("for n in $(seq 1 60); do echo part {number} line $n; done")}),
+        )]))
     });
     let scene = Scene::start(by_words(vec![
         ("Task: read all", going_on.clone()),
@@ -165,10 +173,13 @@ async fn branches_nest_and_too_deep_ones_are_refused_in_words() {
         ("Task: level 4", returning("nobody should be here")),
         ("the limit is", returning("the bottom")),
         ("the bottom", returning("from the middle")),
-        ("from the middle", Step::seeing(|received| match received.holds(ASKED) {
-            true => Decision::Say(Step::text("Up again.")),
-            false => Decision::Say(returning("from the top")),
-        })),
+        (
+            "from the middle",
+            Step::seeing(|received| match received.holds(ASKED) {
+                true => Decision::Say(Step::text("Up again.")),
+                false => Decision::Say(returning("from the top")),
+            }),
+        ),
         ("from the top", Step::text("Up again.")),
         (ASKED, opening(&[("level 1", "Deep.")])),
     ]))
@@ -213,12 +224,50 @@ async fn while_a_branch_s_model_fails_the_others_come_to_their_end() {
 }
 
 #[tokio::test]
+async fn a_branch_whose_time_is_over_is_folded_though_its_model_is_silent() {
+    let open = json!({"description": "wait", "prompt": "Wait.", "timeout_seconds": 1});
+    let scene = Scene::start(by_words(vec![
+        ("Task: wait", Step::failing(Fault::StallAfter { bytes: 0 })),
+        ("[branch br_", Step::text("It took too long.")),
+        (ASKED, calls(vec![("branch_create", open)])),
+    ]))
+    .await;
+    let ran = scene.exec(&[ASKED]).await;
+    assert_eq!(ran.finished(0)["answer"], "It took too long.");
+    assert_eq!(folded(&ran).len(), 1);
+    assert!(folded(&ran)[0].0 != "returned", "{:?}", folded(&ran));
+}
+
+#[tokio::test]
+async fn a_person_who_speaks_over_an_open_branch_ends_it() {
+    let scene = Scene::start(by_words(vec![
+        ("Never mind", Step::text("As you like.")),
+        ("Task: long", Step::failing(Fault::StallAfter { bytes: 0 })),
+        (ASKED, opening(&[("long", "Take your time.")])),
+    ]))
+    .await;
+    let child = scene.begin(&[ASKED]);
+    scene.model.until_sent(|request| request.holds("Task: long")).await;
+    super::scene::signal(&child, rustix::process::Signal::KILL);
+    super::scene::ended(child).await;
+    let ran = scene.exec(&["--continue", "Never mind the long task."]).await;
+    assert_eq!(ran.finished(0)["answer"], "As you like.");
+    let last = scene.main_turns().pop().unwrap();
+    assert!(result_of(&last, "branch_create").contains("interrupted"), "{}", last.shape());
+    let shown = scene.run(&["show", &ran.session(), "--json"]).await;
+    assert!(shown.code == 0 && !shown.stdout.contains("\"active\""), "no branch is left open: {}", shown.stdout);
+}
+
+#[tokio::test]
 async fn calls_beside_a_return_are_done_before_it_and_nothing_after_it() {
     let scene = Scene::start(by_words(vec![
-        ("Task: both", calls(vec![
-            ("branch_return", json!({"message": "both done"})),
-            ("write", json!({"path": "beside.txt", "content": "x"})),
-        ])),
+        (
+            "Task: both",
+            calls(vec![
+                ("branch_return", json!({"message": "both done"})),
+                ("write", json!({"path": "beside.txt", "content": "x"})),
+            ]),
+        ),
         ("both done", Step::text("Good.")),
         (ASKED, opening(&[("both", "Do both.")])),
     ]))

@@ -49,7 +49,8 @@ fn reading_on(files: usize) -> Script {
 async fn small_window(files: usize, script: Script) -> Scene {
     let window_tokens = script.window_tokens.unwrap_or(40_000);
     let scene = Scene::start(script.window_tokens(window_tokens)).await;
-    let scene = scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
+    let scene =
+        scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
     for number in 0..files {
         let line = format!("part {number} of the story, in words that are only here\n");
         scene.write(&format!("part-{number}.txt"), &line.repeat(120));
@@ -112,7 +113,9 @@ async fn enh_3_a_provider_with_a_smaller_window_than_the_settings_say_is_served_
 /// The messages of a request without cache marks.
 fn messages(received: &Received) -> Vec<Value> {
     let text = received.body["messages"].to_string();
-    let text = text.replace(r#""cache_control":{"type":"ephemeral"},"#, "").replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+    let text = text
+        .replace(r#""cache_control":{"type":"ephemeral"},"#, "")
+        .replace(r#","cache_control":{"type":"ephemeral"}"#, "");
     serde_json::from_str(&text).unwrap()
 }
 
@@ -143,7 +146,8 @@ async fn enh_6_a_session_is_resumed_from_its_snapshot_and_the_whole_log_leads_to
 #[tokio::test]
 async fn enh_7_a_model_can_ask_for_a_compaction_and_gets_its_figures() {
     let reads = (0..6).map(|number| calls(vec![("read", json!({"path": format!("part-{number}.txt")}))]));
-    let script = Script::new(reads).then([calls(vec![("compact_context", json!({}))]), Step::text("There is room now.")]);
+    let script =
+        Script::new(reads).then([calls(vec![("compact_context", json!({}))]), Step::text("There is room now.")]);
     let scene = small_window(6, script).await;
     let ran = scene.exec(&[ASKED]).await;
     assert_eq!(ran.finished(0)["answer"], "There is room now.");

@@ -220,6 +220,35 @@ async fn an_interrupted_run_says_so_and_goes_on_later() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_short_is_said_to_be() {
+    let scene = Scene::start(Script::new([Step::text("And then the").at_limit()])).await;
+    let ran = scene.exec(&[ASKED]).await;
+    assert_eq!(ran.finished(0)["answer"], "And then the");
+    assert!(ran.warnings().iter().any(|warning| warning.contains("agent.max_output_tokens")), "{:?}", ran.warnings());
+}
+
+#[tokio::test]
+async fn two_runs_in_one_session_do_not_mix_their_words() {
+    let stalled = Step::failing(Fault::StallAfter { bytes: 0 });
+    let scene =
+        Scene::start(Script::new([Step::text("One."), stalled, Step::text("Two."), Step::text("Three.")])).await;
+    let session = scene.exec(&[ASKED]).await.session();
+    let first = scene.begin(&["--resume", &session, "I am first."]);
+    scene.model.until_sent(|request| request.holds("I am first.")).await;
+    let second = scene.exec(&["--resume", &session, "I am second."]).await;
+    second.finished(0);
+    signal(&first, Signal::INT);
+    ended(first).await.finished(130);
+    let third = scene.exec(&["--resume", &session, "Who was it?"]).await;
+    third.finished(0);
+    assert_eq!(scene.model.broken(), Vec::<String>::new());
+    let last = scene.model.turns().pop().unwrap();
+    for words in ["I am first.", "I am second.", "Two."] {
+        assert!(last.holds(words), "{words}: {}", last.shape());
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_is_interrupted_ends_the_command_that_it_runs() {
     let script = Script::new([
         calls(vec![("shell", json!({"command": "echo $$ > pid; sleep 1000"}))]),

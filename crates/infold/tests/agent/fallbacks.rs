@@ -40,9 +40,11 @@ async fn enh_8_where_no_snapshot_can_be_saved_a_resume_reads_the_whole_log() {
     let reads = (0..16).map(|number| calls(vec![("read", json!({"path": format!("part-{number}.txt")}))]));
     let script = Script::new(reads).then([Step::text("All read."), Step::text("Back again.")]);
     let scene = with_database(script).await;
-    let scene = scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
+    let scene =
+        scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
     for number in 0..16 {
-        scene.write(&format!("part-{number}.txt"), &format!("part {number} of a long story that goes on\n").repeat(130));
+        scene
+            .write(&format!("part-{number}.txt"), &format!("part {number} of a long story that goes on\n").repeat(130));
     }
     break_table(&scene, "session_snapshots");
     let ran = scene.exec(&[ASKED]).await;

@@ -65,9 +65,12 @@ async fn what_is_not_approved_is_not_done() {
         ])
     };
     // For each mode: whether the file may be written, whether anything runs, whether everything does.
-    for (mode, writes, runs, all) in
-        [("read_only", false, false, false), ("ask", false, true, false), ("edits", true, true, false), ("all", true, true, true)]
-    {
+    for (mode, writes, runs, all) in [
+        ("read_only", false, false, false),
+        ("ask", false, true, false),
+        ("edits", true, true, false),
+        ("all", true, true, true),
+    ] {
         let scene = Scene::start(wanted()).await.set("agent.allow=[\"echo allowed\"]");
         let ran = scene.exec(&["--approval", mode, ASKED]).await;
         ran.finished(0);
@@ -89,7 +92,11 @@ async fn what_is_denied_is_denied_in_every_mode() {
     let scene = Scene::start(script).await.set("agent.deny=[\"touch\"]").set("agent.allow=[\"touch\"]");
     let ran = scene.exec(&["--approval", "all", ASKED]).await;
     ran.finished(0);
-    assert!(results(&ran).iter().all(|(failed, text)| *failed && text.contains("denies `touch`")), "{:?}", results(&ran));
+    assert!(
+        results(&ran).iter().all(|(failed, text)| *failed && text.contains("denies `touch`")),
+        "{:?}",
+        results(&ran)
+    );
     assert!(!scene.file("ran.txt").exists());
 }
 
@@ -120,7 +127,11 @@ async fn a_project_s_file_widens_nothing() {
             assert_eq!(scene.model.requests().len(), 0, "{line}");
         } else {
             ran.finished(0);
-            assert!(ran.stderr.contains(&format!("agent.{setting}")), "{line} is passed over in silence: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains(&format!("agent.{setting}")),
+                "{line} is passed over in silence: {}",
+                ran.stderr
+            );
         }
         assert!(!scene.file("ran.txt").exists(), "{line}");
     }

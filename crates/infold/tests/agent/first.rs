@@ -98,7 +98,11 @@ async fn enh_4_nothing_in_front_of_the_last_breakpoint_changes_from_turn_to_turn
     }
     let marked = |block: &&Value| !block["cache_control"].is_null();
     let system = turns[0].body["system"].as_array().unwrap();
-    assert_eq!(system.iter().filter(marked).count(), 2, "one behind the base, one behind the project's rules: {system:?}");
+    assert_eq!(
+        system.iter().filter(marked).count(),
+        2,
+        "one behind the base, one behind the project's rules: {system:?}"
+    );
     assert!(system[1]["text"].as_str().unwrap().contains("Be brief."));
 }
 

@@ -41,7 +41,10 @@ async fn enh_4_a_skill_of_the_command_line_is_part_of_the_prompt_and_stays() {
     assert!(system(&scene, 0).contains("juggling: How to keep balls in the air."));
     assert!(!system(&scene, 0).contains("Purse your lips."), "a skill that was not asked for is named only");
     for turn in &turns {
-        assert_eq!(turn.body["system"], turns[0].body["system"], "the prompt stays as it is while the model takes up skills");
+        assert_eq!(
+            turn.body["system"], turns[0].body["system"],
+            "the prompt stays as it is while the model takes up skills"
+        );
     }
     assert!(result_of(&turns[1], "skill").contains("Purse your lips."));
     assert!(turns[2].holds("there is no skill knitting"), "{}", turns[2].shape());
@@ -49,7 +52,8 @@ async fn enh_4_a_skill_of_the_command_line_is_part_of_the_prompt_and_stays() {
 
 #[tokio::test]
 async fn a_skill_of_the_home_is_found_and_the_project_s_of_the_same_name_counts() {
-    let scene = Scene::start(Script::new([calls(vec![("skill", json!({"name": "juggling"}))]), Step::text("Done.")])).await;
+    let scene =
+        Scene::start(Script::new([calls(vec![("skill", json!({"name": "juggling"}))]), Step::text("Done.")])).await;
     let home = scene.home().join(".infold/skills/juggling");
     std::fs::create_dir_all(&home).unwrap();
     std::fs::write(home.join("SKILL.md"), "---\nname: juggling\n---\nFrom home.").unwrap();

@@ -88,7 +88,8 @@ fn last_request(scene: &Scene) -> String {
 fn without_numbers_behind(text: &str, words: &str) -> String {
     let mut parts = text.split(words);
     let first = parts.next().unwrap_or_default().to_owned();
-    let rest = parts.map(|part| part.trim_start_matches(|letter: char| letter.is_ascii_digit() || ",.".contains(letter)));
+    let rest =
+        parts.map(|part| part.trim_start_matches(|letter: char| letter.is_ascii_digit() || ",.".contains(letter)));
     rest.fold(first, |text, part| format!("{text}{words}#{part}"))
 }
 
@@ -192,7 +193,9 @@ async fn a_run_that_is_killed_at_any_moment_loses_nothing_that_was_recorded() {
         let marks = marks(&scene);
         for mark in ALL_MARKS {
             let times = marks.iter().filter(|left| *left == mark).count();
-            let is_recorded = before.iter().any(|record| record["happened"] == "result" && record.to_string().contains(&format!("left {mark}")));
+            let is_recorded = before
+                .iter()
+                .any(|record| record["happened"] == "result" && record.to_string().contains(&format!("left {mark}")));
             let started = marks_before.iter().any(|left| left == mark);
             let most = if started && !is_recorded { 2 } else { 1 };
             assert!((1..=most).contains(&times), "round {round}: {mark} was left {times} times");

@@ -9,10 +9,10 @@ const PROVIDERS: [&str; 4] = ["anthropic", "openai", "openai-chat", "ollama"];
 
 fn script() -> Script {
     Script::new([
-        Step::calling("Both at once.", [
-            ("read", json!({"path": "greeting.txt"})),
-            ("read", json!({"path": "missing.txt"})),
-        ])
+        Step::calling(
+            "Both at once.",
+            [("read", json!({"path": "greeting.txt"})), ("read", json!({"path": "missing.txt"}))],
+        )
         .reasoning("They do not depend on each other."),
         Step::calling("Now I know.", [("write", json!({"path": "greeting.txt", "content": "hello\n"}))])
             .reasoning("That is the change."),
@@ -68,7 +68,11 @@ async fn the_same_conversation_is_accepted_by_each_provider() {
         scene.write("greeting.txt", "helo\n");
         let ran = scene.exec(&["--provider", provider, "--model", "the-model", ASKED]).await;
         let last = ran.finished(0);
-        assert_eq!((&last["answer"], &last["files_changed"]), (&json!("Done."), &json!(["greeting.txt"])), "{provider}");
+        assert_eq!(
+            (&last["answer"], &last["files_changed"]),
+            (&json!("Done."), &json!(["greeting.txt"])),
+            "{provider}"
+        );
         assert_eq!(scene.text("greeting.txt"), "hello\n", "{provider}");
         let turns = scene.turns();
         assert_eq!(turns.len(), 3, "{provider}");
@@ -104,7 +108,8 @@ async fn a_session_goes_on_with_another_provider_s_model() {
     let first = scene.exec(&["--provider", "anthropic", ASKED]).await;
     first.finished(0);
     for provider in ["openai", "openai-chat", "ollama"] {
-        let ran = scene.exec(&["--provider", provider, "--model", "other", "--resume", &first.session(), "Go on."]).await;
+        let ran =
+            scene.exec(&["--provider", provider, "--model", "other", "--resume", &first.session(), "Go on."]).await;
         ran.finished(0);
     }
     let turns = scene.turns();
@@ -115,7 +120,11 @@ async fn a_session_goes_on_with_another_provider_s_model() {
 async fn arguments_that_are_no_object_and_tools_that_are_not_there_are_answered() {
     for provider in PROVIDERS {
         let script = Script::new([
-            super::scene::calls(vec![("read", json!({})), ("read", json!({"path": 7})), ("list", json!({"depth": "x"}))]),
+            super::scene::calls(vec![
+                ("read", json!({})),
+                ("read", json!({"path": 7})),
+                ("list", json!({"depth": "x"})),
+            ]),
             super::scene::calls(vec![("branch_return", json!({"message": "no branch here"}))]),
             super::scene::calls(vec![("branch_create", json!({"prompt": "no description"}))]),
             super::scene::calls(vec![("read_result", json!({"ref_id": "nothing"})), ("notes", json!({}))]),

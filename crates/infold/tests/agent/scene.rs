@@ -189,7 +189,11 @@ impl Ran {
     pub fn finished(&self, code: i32) -> Value {
         assert_eq!(self.code, code, "{self:?}");
         let last = self.events().pop().unwrap_or_else(|| panic!("no events: {self:?}"));
-        assert_eq!((last["event"].as_str(), last["exit_code"].as_i64()), (Some("finished"), Some(code.into())), "{last}");
+        assert_eq!(
+            (last["event"].as_str(), last["exit_code"].as_i64()),
+            (Some("finished"), Some(code.into())),
+            "{last}"
+        );
         last
     }
 
@@ -219,9 +223,8 @@ pub fn calls(calls: Vec<(&str, Value)>) -> Step {
 
 /// An answer that calls `branch_create`, once for each pair of a description and a prompt.
 pub fn opening(branches: &[(&str, &str)]) -> Step {
-    let open = |(description, prompt): &(&str, &str)| {
-        ("branch_create", json!({"description": description, "prompt": prompt}))
-    };
+    let open =
+        |(description, prompt): &(&str, &str)| ("branch_create", json!({"description": description, "prompt": prompt}));
     calls(branches.iter().map(open).collect())
 }
 

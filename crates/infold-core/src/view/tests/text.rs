@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use crate::transcript::Voice;
 use crate::view::{
     Anchor, Block, BlockKey, BlockKind, BranchState, CallBlock, ForcedFold, LastAnswer, PlanAction, Remark,
-    RequestKind, ResultBlock, Side, StoredBranch, StoredDecisions, ThreadSource, TranscriptStart, ViewPiece, ViewPlan, ViewRequest,
-    place, plan,
+    RequestKind, ResultBlock, Side, StoredBranch, StoredDecisions, ThreadSource, TranscriptStart, ViewPiece, ViewPlan,
+    ViewRequest, place, plan,
 };
 use crate::{BranchId, EndReason, IdKey, Scrubber, ToolEffect};
 
@@ -307,7 +307,14 @@ pub fn check_flat(text: &str) -> String {
 
 /// A request behind an answer that ended, in a conversation that was not compacted.
 pub fn request<'a>(blocks: &'a [Block<'a>], kind: RequestKind, tools: &'a [String]) -> ViewRequest<'a> {
-    ViewRequest { blocks, kind, tools, last_answer: LastAnswer::Ended, beginning: TranscriptStart::Words, thread: ThreadSource::Transcript }
+    ViewRequest {
+        blocks,
+        kind,
+        tools,
+        last_answer: LastAnswer::Ended,
+        beginning: TranscriptStart::Words,
+        thread: ThreadSource::Transcript,
+    }
 }
 
 pub fn plan_of(said: &[TestBlock], kind: RequestKind, known: &StoredDecisions) -> ViewPlan {

@@ -88,7 +88,8 @@ impl Report {
         }
         let (input, cached) = (self.usage.prompt_tokens(), self.usage.cache_read_tokens);
         let percent = (cached * 100).checked_div(input).unwrap_or(0);
-        let cost = self.cost_micros.map(|micros| format!(", about ${:.4} for the session", micros as f64 / 1_000_000.0));
+        let cost =
+            self.cost_micros.map(|micros| format!(", about ${:.4} for the session", micros as f64 / 1_000_000.0));
         lines.push(format!(
             "{} turns: {} input tokens ({percent} % cached), {} output tokens{}",
             self.turns,

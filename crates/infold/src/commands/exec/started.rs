@@ -46,12 +46,7 @@ pub fn take_flags(args: &ExecArgs, invocation: &mut Invocation) {
 
 impl Started {
     /// The session that the arguments name.
-    pub async fn of(
-        args: &ExecArgs,
-        invocation: &Invocation,
-        engine: &Engine,
-        folder: &Path,
-    ) -> anyhow::Result<Self> {
+    pub async fn of(args: &ExecArgs, invocation: &Invocation, engine: &Engine, folder: &Path) -> anyhow::Result<Self> {
         match (&args.resume, &args.fork, &args.from, args.latest) {
             (Some(named), ..) => resumed(engine, named).await,
             (None, Some(named), ..) => forked(engine, named).await,
