@@ -12,7 +12,7 @@ use infold_core::view::RequestKind;
 use infold_core::{SessionId, Thread};
 use infold_engine::OwnThread;
 
-use crate::record::{Beginning, Record};
+use crate::record::{Beginning, Record, SkillPlace};
 use crate::session::{AgentSession, Step};
 use crate::setup::{AgentSetup, ListedTools};
 use crate::stop::Stop;
@@ -45,12 +45,19 @@ pub(crate) struct RunState {
     pub(crate) breakers: HashMap<Thread, CompactionBreaker>,
     /// Tokens of each thread's entries, as far as they were counted.
     pub(crate) counted: HashMap<Thread, Vec<u64>>,
+    /// The ids of the session's calls: none is given twice.
+    pub(crate) calls: HashSet<String>,
 }
 
 impl Agent {
     /// An agent in a session: a new one, or one that its log led to.
     pub fn new(setup: AgentSetup, session: AgentSession) -> Self {
-        let run = Mutex::new(RunState::default());
+        let entries = session.threads.values().flat_map(|thread| &thread.entries);
+        let calls = entries.filter_map(|entry| match entry {
+            Entry::Call { id, .. } => Some(id.clone()),
+            Entry::User { .. } | Entry::Assistant { .. } | Entry::Reasoning { .. } | Entry::Result { .. } => None,
+        });
+        let run = Mutex::new(RunState { calls: calls.collect(), ..RunState::default() });
         Self { setup, state: Mutex::new(session), appending: tokio::sync::Mutex::new(()), run }
     }
 
@@ -60,13 +67,14 @@ impl Agent {
         if self.session().records == 0 {
             records.push(Record::Began(beginning));
         }
-        records.extend(skills.into_iter().map(|name| Record::SkillUsed { name }));
+        records.extend(skills.into_iter().map(|name| Record::SkillUsed { name, place: SkillPlace::InPrompt }));
         self.record(std::mem::take(&mut records)).await?;
         let is_instructed = self.session().system.is_some();
         if !is_instructed {
             records.push(Record::Instructed(self.instructions()));
         }
         if !words.is_empty() {
+            records.extend(self.abandon_branches().await?);
             records.extend(self.close_main());
             records.push(Record::Said { thread: Thread::Main, entries: words });
         }

@@ -120,6 +120,7 @@ impl Agent {
         tokio::select! {
             outcome = self.send(prepared, asked.thread) => outcome,
             () = self.setup.cancelled.cancelled() => Err(Stop::Cancelled),
+            over = self.branch_ended(asked.thread) => Err(Stop::BranchOver(Box::new(over))),
         }
     }
 

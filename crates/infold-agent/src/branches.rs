@@ -4,7 +4,9 @@
 //! What must hold: a branch ends once; the call that opened it gets one result, whatever becomes of the branch; a session
 //! that broke off goes on in the branches that were open.
 
-use infold_core::{BranchId, Field, Isolation, ReturnOutcome, Start, Thread, grouped};
+use std::time::Duration;
+
+use infold_core::{BranchId, Field, Isolation, ReturnOutcome, SessionId, Start, Thread, grouped};
 use infold_engine::{BranchRef, FoldBranch, MemoryWish, OpenBranch, Opened, SessionRef, Teaching};
 
 use crate::agent::Agent;
@@ -15,6 +17,11 @@ use crate::stop::{OverBranch, Stop};
 use crate::tools::ToolOutput;
 use crate::watch::AgentEvent;
 use crate::{Entry, ResultOutcome, SpokenBy};
+
+/// How often a branch is looked at while its model is at work: its time may be over.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What is kept of a branch that a person speaks over.
+const ABANDONED: &str = "interrupted: the person went on with something else";
 
 impl Agent {
     /// Opens the branch of a call, works in it until it is over, and gives the call its result. If the call opened its
@@ -55,7 +62,7 @@ impl Agent {
             folder: Some(self.setup.workplace.fence.folder().to_owned()),
             start: Start::AtOnce,
             // The same call opens one branch, however often the session breaks off in between.
-            idempotency_key: Some(format!("{}:{}", self.setup.session, call.id)),
+            idempotency_key: Some(opening_key(&self.setup.session, thread, &call.id)),
         };
         let opened = match self.setup.engine.open_branch(&self.setup.who, open).await {
             Ok(opened) => opened,
@@ -155,6 +162,36 @@ impl Agent {
         }
     }
 
+    /// Waits until the branch of a thread has ended without its own doing: its time is over, or somebody else has folded
+    /// it. The main thread never does.
+    pub(crate) async fn branch_ended(&self, thread: &Thread) -> OverBranch {
+        let Thread::Branch(branch) = thread else { return std::future::pending().await };
+        let of = BranchRef::Id { branch: branch.to_string(), session: None };
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // Whatever is wrong with the database is said by the next request.
+            let Ok(Some(view)) = self.setup.engine.branch(&self.setup.who, &of, None).await else { continue };
+            if let Some(end) = view.branch.end {
+                return OverBranch { how: end.reason.as_str().to_owned(), result: end.result.as_str().to_owned() };
+            }
+        }
+    }
+
+    /// Ends the branches that the main thread waits for, because a person speaks over them.
+    pub(crate) async fn abandon_branches(&self) -> Result<Vec<Record>, Stop> {
+        let waiting: Vec<BranchId> = {
+            let session = self.session();
+            let open = session.threads.get(&Thread::Main).map(|main| main.open_calls()).unwrap_or_default();
+            open.iter().filter_map(|call| session.opened_by(&Thread::Main, &call.id).cloned()).collect()
+        };
+        let mut records = Vec::new();
+        for branch in waiting {
+            let over = self.fold(&branch, ABANDONED, ReturnOutcome::Failed).await?;
+            records.push(Record::Folded { branch, how: over.how });
+        }
+        Ok(records)
+    }
+
     /// Gives the call that opened a branch its result.
     async fn fold_into(
         &self,
@@ -178,6 +215,11 @@ impl Agent {
         ])
         .await
     }
+}
+
+/// The key of a call that opens a branch. Providers' ids may be longer than a key, so it is a digest.
+fn opening_key(session: &SessionId, thread: &Thread, call: &str) -> String {
+    blake3::hash(format!("{session}:{thread}:{call}").as_bytes()).to_hex().to_string()
 }
 
 /// A conversation up to the answer that is being carried out: its calls have no results yet.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::own_tools;
-use crate::record::Record;
+use crate::record::{Record, SkillPlace};
 use crate::session::OpenCall;
 use crate::setup::OtherCall;
 use crate::stop::{OverBranch, Stop};
@@ -115,7 +115,7 @@ impl Agent {
             return Ok(ToolOutput::failed(format!("there is no skill {name}: there are {}", names.join(", "))));
         };
         let text = skill.text.clone();
-        self.record(vec![Record::SkillUsed { name: name.to_owned() }]).await?;
+        self.record(vec![Record::SkillUsed { name: name.to_owned(), place: SkillPlace::InConversation }]).await?;
         Ok(said(text))
     }
 

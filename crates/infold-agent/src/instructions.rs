@@ -43,11 +43,11 @@ impl Instructions {
         };
         add(SectionKind::Base, "base", self.base());
         for (file, text) in &self.rules {
-            add(SectionKind::ProjectRules, file, format!("Rules of the project, from {file}:\n\n{}", text.trim()));
+            add(SectionKind::ProjectRules, file, rules_text(file, text));
         }
         add(SectionKind::Memories, "memories", self.memories.clone());
-        for skill in self.skills.iter().filter(|skill| active.contains(&skill.name)) {
-            add(SectionKind::Skills, &skill.name, format!("Skill {}:\n\n{}", skill.name, skill.text.trim()));
+        for skill in self.active(active) {
+            add(SectionKind::Skills, &skill.name, skill_text(skill));
         }
         builder.build()
     }
@@ -69,13 +69,31 @@ impl Instructions {
         base.trim_end().to_owned()
     }
 
-    /// The prompt as one text without breakpoints, for the case that sections cannot be built.
-    pub fn plain(&self) -> String {
-        self.base()
+    /// The prompt as one text without breakpoints, for the case that sections cannot be built: the same words.
+    pub fn plain(&self, active: &[String]) -> String {
+        let mut texts = vec![self.base()];
+        texts.extend(self.rules.iter().map(|(file, text)| rules_text(file, text)));
+        texts.push(self.memories.clone());
+        texts.extend(self.active(active).map(skill_text));
+        texts.retain(|text| !text.trim().is_empty());
+        texts.join("\n\n")
+    }
+
+    /// The skills whose instructions are part of the prompt.
+    fn active<'a>(&'a self, names: &'a [String]) -> impl Iterator<Item = &'a Skill> {
+        self.skills.iter().filter(|skill| names.contains(&skill.name))
     }
 
     /// The skill of this name.
     pub fn skill(&self, name: &str) -> Option<&Skill> {
         self.skills.iter().find(|skill| skill.name == name)
     }
+}
+
+fn rules_text(file: &str, text: &str) -> String {
+    format!("Rules of the project, from {file}:\n\n{}", text.trim())
+}
+
+fn skill_text(skill: &Skill) -> String {
+    format!("Skill {}:\n\n{}", skill.name, skill.text.trim())
 }

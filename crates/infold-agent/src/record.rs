@@ -90,6 +90,9 @@ pub enum Record {
     SkillUsed {
         /// Its name.
         name: String,
+        /// Where its instructions are.
+        #[serde(default)]
+        place: SkillPlace,
     },
     /// The session went back to an earlier record; those in between are no longer part of it.
     Rewound {
@@ -101,6 +104,17 @@ pub enum Record {
         /// How, in a word.
         outcome: String,
     },
+}
+
+/// Where the instructions of a skill are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillPlace {
+    /// In the prompt: a person activated it.
+    #[default]
+    InPrompt,
+    /// In the conversation: the model activated it, and nothing in front of the conversation changes by that.
+    InConversation,
 }
 
 /// What a session begins with.
@@ -115,6 +129,9 @@ pub struct Beginning {
     /// The session or file that it was forked or taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// Memories that were found for it, quoted. They stay as long as it goes on, so that its prompt does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub memories: String,
 }
 
 /// What a model is told before the conversation. It is part of the log, because nothing in front of a conversation may

@@ -10,7 +10,7 @@ use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
 use crate::Entry;
-use crate::record::{Beginning, Record, SystemPrompt};
+use crate::record::{Beginning, Record, SkillPlace, SystemPrompt};
 use crate::tools::change::FileChange;
 
 /// A session of the agent's.
@@ -24,7 +24,7 @@ pub struct AgentSession {
     pub system: Option<SystemPrompt>,
     /// The notes that the model keeps.
     pub notes: String,
-    /// Skills that were activated, in order.
+    /// Skills whose instructions are in the prompt, in the order in which they were activated.
     pub skills: Vec<String>,
     /// How many records its log has.
     pub records: u64,
@@ -109,7 +109,10 @@ impl AgentSession {
                 thread.entries = start;
             }
             Record::Noted { text } => self.notes = text,
-            Record::SkillUsed { name } => self.skills.push(name),
+            Record::SkillUsed { name, place } => match place {
+                SkillPlace::InPrompt => self.skills.push(name),
+                SkillPlace::InConversation => {}
+            },
             Record::Rewound { .. } | Record::Finished { .. } => {}
         }
     }

@@ -72,8 +72,10 @@ impl Agent {
             };
             // 9. It is kept before 8., its calls, are run: a crash in between loses neither.
             let usage = answered.usage.unwrap_or_default();
+            self.warn_of_ending(&answered.stop);
             self.count_answer(usage);
-            let entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
+            let mut entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
+            self.name_calls(&mut entries);
             let cut_off = self.cut_off_words(thread, &entries, &answered.stop);
             let mut records = vec![Record::Answered { thread: thread.clone(), entries, usage }];
             records.extend(cut_off.map(|words| Record::Said { thread: thread.clone(), entries: vec![words] }));
@@ -90,16 +92,16 @@ impl Agent {
         Front { system: text, breakpoints, tools: self.tools().await }
     }
 
-    /// The instructions as they would be now, with the skills that were activated. If they cannot be put together from
-    /// their sections, they are one text without breakpoints.
+    /// The instructions as they would be now. If they cannot be put together from their sections, they are one text
+    /// without breakpoints.
     pub(crate) fn instructions(&self) -> SystemPrompt {
         let skills = self.session().skills.clone();
-        let build = || self.setup.instructions.build(&skills);
-        let (text, breakpoints) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).unwrap_or_else(|_| {
+        let instructions = &self.setup.instructions;
+        let (text, breakpoints) = built(|| instructions.build(&skills)).unwrap_or_else(|| {
             self.warn_once(
                 "the instructions could not be put together: they are sent without their sections".to_owned(),
             );
-            (self.setup.instructions.plain(), Vec::new())
+            (instructions.plain(&skills), Vec::new())
         });
         SystemPrompt { text, breakpoints }
     }
@@ -226,6 +228,36 @@ impl Agent {
         })
     }
 
+    /// Says that an answer is not all that it could be.
+    fn warn_of_ending(&self, stop: &StopReason) {
+        match stop {
+            StopReason::EndTurn | StopReason::ToolUse => {}
+            StopReason::MaxTokens => self.warn_once(format!(
+                "an answer was cut short at {} tokens: agent.max_output_tokens is its bound",
+                grouped(self.setup.limits.max_output_tokens)
+            )),
+            StopReason::Refusal => self.warn_once("the model, or its provider, refused to answer".to_owned()),
+            StopReason::Other(why) => self.warn_once(format!("the model stopped for another reason: {why}")),
+        }
+    }
+
+    /// Gives calls a name of their own: some servers name those of every answer alike, and a result, a branch and what is
+    /// counted for them belong to one call of the session.
+    fn name_calls(&self, entries: &mut [Entry]) {
+        let answer = self.session().records;
+        let mut run = self.run_state();
+        for entry in entries {
+            let Entry::Call { id, .. } = entry else { continue };
+            let given = id.clone();
+            let mut number = 0;
+            // Each pass uses up a number, so there are no more passes than calls.
+            while !run.calls.insert(id.clone()) {
+                number += 1;
+                *id = format!("{given}_{answer}_{number}");
+            }
+        }
+    }
+
     pub(crate) fn count_answer(&self, usage: infold_core::record::Usage) {
         let mut run = self.run_state();
         run.turns += 1;
@@ -247,7 +279,15 @@ fn silence() -> Entry {
     Entry::Assistant { text: "(no answer)".to_owned() }
 }
 
+/// What was built; `None` if that broke off.
+fn built<T>(build: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(build)).ok()
+}
+
 /// The percentage that a note said.
 fn percent_noted(text: &str) -> Option<u64> {
     text.strip_prefix("[Context: ")?.split_once('%')?.0.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@ mod rules;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
+use infold_agent::instructions::Skill;
+use infold_agent::record::Beginning;
 use infold_agent::setup::{AgentLimits, AgentSetup};
 use infold_agent::watch::Watcher;
 use infold_core::{CompactionThresholds, Principal, SessionId};
@@ -32,6 +35,8 @@ pub struct AgentRun<'a> {
     pub folder: PathBuf,
     /// What was asked; memories are found by it.
     pub prompt: String,
+    /// What the session began with, if it goes on: it keeps its memories.
+    pub beginning: Option<&'a Beginning>,
     /// The schema that the last answer has to keep to, as JSON.
     pub output_schema: Option<String>,
     /// Skills that are active from the beginning.
@@ -52,7 +57,8 @@ pub struct ReadyAgent {
 
 /// Puts an agent together.
 pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
-    let AgentRun { invocation, engine, session, folder, prompt, output_schema, skills, watch, cancelled } = run;
+    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, watch, cancelled } =
+        run;
     let settings = &invocation.in_force.settings;
     let model = model::of(invocation).await?;
     let place = place::of(invocation, &engine, &folder).await?;
@@ -62,10 +68,18 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         let known = if names.is_empty() { "there are none here".to_owned() } else { names.join(", ") };
         return Err(Refused::new(format!("no skill {unknown}")).hint(format!("skills are: {known}")).into());
     }
+    let found = scrubbed_skills(&engine, found).await?;
+    let mut rules = Vec::new();
+    for (file, text) in rules::project_rules(&folder)? {
+        rules.push((file, scrubbed(&engine, text).await?));
+    }
     let instructions = infold_agent::instructions::Instructions {
         surroundings: format!("You work in {}. {}.", folder.display(), place.words),
-        rules: rules::project_rules(&folder)?,
-        memories: memories(&engine, &folder, &prompt).await,
+        rules,
+        memories: match beginning {
+            Some(beginning) => beginning.memories.clone(),
+            None => memories(&engine, &folder, &prompt).await,
+        },
         skills: found,
         output_schema,
     };
@@ -108,6 +122,21 @@ fn limits(settings: &Settings) -> AgentLimits {
         first_wait_ms: agent.first_wait_ms,
         retry_after_max_ms: agent.retry_after_max_ms,
     }
+}
+
+/// Skills without secrets: what is written for agents may hold one, and nothing that a model is sent may.
+async fn scrubbed_skills(engine: &Engine, found: Vec<Skill>) -> anyhow::Result<Vec<Skill>> {
+    let mut skills = Vec::with_capacity(found.len());
+    for Skill { name, description, text } in found {
+        let (description, text) = (scrubbed(engine, description).await?, scrubbed(engine, text).await?);
+        skills.push(Skill { name, description, text });
+    }
+    Ok(skills)
+}
+
+async fn scrubbed(engine: &Engine, text: String) -> anyhow::Result<String> {
+    let [text] = engine.scrub([text]).await.context("the project's rules and skills could not be scrubbed")?;
+    Ok(text.into_string())
 }
 
 /// Memories that have to do with what was asked, quoted; empty if there are none or they cannot be found.

@@ -185,6 +185,7 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
         session: started.session_id.clone(),
         folder: folder.clone(),
         prompt: prompt.clone().unwrap_or_default(),
+        beginning: started.session.beginning.as_ref(),
         output_schema: schema.as_ref().map(ToString::to_string),
         skills: args.skill.clone(),
         watch: Arc::clone(&shown).watcher(),
@@ -201,6 +202,7 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
         provider: settings.provider.name().to_owned(),
         model: settings.model.clone(),
         from: started.from.clone(),
+        memories: ready.setup.instructions.memories.clone(),
     };
     shown.started(&started.session_id, &beginning, &ready.sandbox);
     let agent = Agent::new(ready.setup, started.session);
