@@ -135,7 +135,13 @@ impl Bench {
     /// The older program that a newer one is to be compared with.
     fn before(&self) -> Option<&Path> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub | Self::Memory(_) | Self::Gateway(_) | Self::Soak(_) => None,
+            Self::Start
+            | Self::Agent
+            | Self::Fork(_)
+            | Self::Scrub
+            | Self::Memory(_)
+            | Self::Gateway(_)
+            | Self::Soak(_) => None,
             Self::Proxy(arguments) => arguments.turns.before.as_deref(),
             Self::Fold(arguments) => arguments.turns.before.as_deref(),
         }
@@ -144,7 +150,13 @@ impl Bench {
     /// Compares the processor time and memory of an older program with those of a newer one.
     async fn compare(&self, old: &Path, new: &Path) -> Result<ExitCode> {
         match self {
-            Self::Start | Self::Fork(_) | Self::Scrub | Self::Memory(_) | Self::Gateway(_) | Self::Soak(_) => {
+            Self::Start
+            | Self::Agent
+            | Self::Fork(_)
+            | Self::Scrub
+            | Self::Memory(_)
+            | Self::Gateway(_)
+            | Self::Soak(_) => {
                 bail!("only `proxy` and `fold` compare two programs")
             }
             Self::Proxy(arguments) => proxy::before::run(old, new, arguments.turns.pairs).await,

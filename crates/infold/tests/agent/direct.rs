@@ -7,7 +7,7 @@ use infold_agent::instructions::Instructions;
 use infold_agent::provider::{Effort, IncomingAnswer, OutgoingRequest, ProviderApi, SendModel, ToolDefinition};
 use infold_agent::record::Beginning;
 use infold_agent::session::AgentSession;
-use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, ListedTools, ModelSetup, OtherResult, OtherTools};
+use infold_agent::setup::{AgentLimits, AgentSetup, ListedTools, ModelSetup, OtherResult, OtherTools};
 use infold_agent::tools::approval::{ApprovalMode, ApprovalRules, ShellConfinement};
 use infold_agent::tools::fence::Fence;
 use infold_agent::tools::sandbox::{Confinement, NetworkAccess};
@@ -20,8 +20,8 @@ use infold_core::{
     CompactionThresholds, Counter, Family, Isolation, ModelWindows, Prices, Principal, SessionId, ShapeRules,
 };
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
-    TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings,
+    Shaping, TimerSettings, TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::model::{Model, Script, Step};
@@ -56,6 +56,8 @@ fn engine(folder: &TempDir) -> Engine {
             shaping: Shaping::On,
             windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
             reserve_tokens: 60_000,
+            kept_results_tokens: 8_000,
+            context_notes: ContextNotes::Off,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
@@ -150,7 +152,6 @@ async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Ve
             deny: Vec::new(),
             confinement: ShellConfinement::Lacking,
         },
-        approver: Arc::new(|_| async { ApprovalAnswer::Refused { why: "nobody is here".to_owned() } }.boxed()),
         others,
         watch: Arc::new(move |event| {
             if let AgentEvent::Warning { message } = event {
