@@ -4,6 +4,7 @@
 //! So a debug build of this tool does not measure: it runs its release build. Two programs are compared by their own
 //! processor time and memory, which a slow client does not change.
 
+mod agent;
 mod crowd;
 mod figures;
 mod fold;
@@ -57,6 +58,8 @@ enum Bench {
     Gateway(gateway::GatewayBenchArguments),
     /// What memories cost a branch that opens.
     Memory(memory::MemoryBenchArguments),
+    /// What infold's own agent adds to a turn, as sessions grow, and what a long session costs in a small window.
+    Agent,
     /// Whether memory stays flat over very many requests, small and very large.
     Soak(soak::SoakArguments),
 }
@@ -117,6 +120,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
     }
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
+        Bench::Agent => runtime.block_on(agent::run(&program)),
         Bench::Scrub => scrub::run(workspace),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),

@@ -25,6 +25,7 @@ mod run;
 mod scripts;
 mod servers;
 mod sessions;
+mod space;
 mod spoken;
 mod steps;
 mod terminal;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Isolation, ModelWindows, Prices, Principal, ShapeRules};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
-    TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings,
+    Shaping, TimerSettings, TurnSettings,
 };
 use infold_mcp::{ErrorStyle, Server, SessionFrom, Settings, ToolFamily, serve_streams};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -72,6 +72,8 @@ fn engine(folder: &TempDir) -> Engine {
             shaping: Shaping::On,
             windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
             reserve_tokens: 60_000,
+            kept_results_tokens: 8_000,
+            context_notes: ContextNotes::Off,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,

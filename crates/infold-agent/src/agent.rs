@@ -68,6 +68,11 @@ impl Agent {
             records.push(Record::Began(beginning));
         }
         records.extend(skills.into_iter().map(|name| Record::SkillUsed { name, place: SkillPlace::InPrompt }));
+        self.record(std::mem::take(&mut records)).await?;
+        let is_instructed = self.session().system.is_some();
+        if !is_instructed {
+            records.push(Record::Instructed(self.instructions()));
+        }
         if !words.is_empty() {
             records.extend(self.abandon_branches().await?);
             records.extend(self.close_main());

@@ -13,7 +13,7 @@ use crate::agent::Agent;
 use crate::own_tools;
 use crate::record::{Record, SkillPlace};
 use crate::session::OpenCall;
-use crate::setup::{ApprovalAnswer, ApprovalAsked, OtherCall};
+use crate::setup::OtherCall;
 use crate::stop::{OverBranch, Stop};
 use crate::tools::approval::{Approval, decide};
 use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
@@ -81,15 +81,10 @@ impl Agent {
             Ok(read) => read,
             Err(problem) => return Ok(ToolOutput::failed(problem)),
         };
-        match decide(&read, &self.setup.approvals) {
-            Approval::Allowed => {}
-            Approval::Refused { why } => return Ok(ToolOutput::failed(why)),
-            Approval::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
-                ApprovalAnswer::Given => {}
-                ApprovalAnswer::Refused { why } => return Ok(ToolOutput::failed(why)),
-            },
+        match decide(&read, &self.setup.approvals).with_nobody_to_ask() {
+            Approval::Allowed => Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await),
+            Approval::Refused { why } | Approval::Ask { why, .. } => Ok(ToolOutput::failed(why)),
         }
-        Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await)
     }
 
     async fn call_other(&self, call: &OpenCall) -> ToolOutput {

@@ -29,7 +29,7 @@ use crate::{Entry, ResultOutcome, SpokenBy};
 /// What a summariser is told.
 const SUMMARISER: &str = "You write summaries of a coding agent's work for the same agent, which goes on from them.";
 /// How a person gets back to the thread as it was.
-const WAY_BACK: &str = "`infold exec --rewind` returns to the thread as it was";
+const WAY_BACK: &str = "`infold rewind` returns to the thread as it was";
 /// Tokens of a target that are left for the receipt.
 const RECEIPT_TOKENS: u64 = 400;
 /// How much of a thread's end stays whole.
@@ -239,14 +239,18 @@ impl Agent {
         self.run_state().counted.remove(thread);
         self.run_state().without_reasoning.remove(thread);
         self.tell(AgentEvent::Compacted { thread: thread.clone(), result: result.clone(), receipt: words });
-        self.record(vec![Record::Compacted {
+        let mut records = vec![Record::Compacted {
             thread: thread.clone(),
             start,
             facts: Box::new(facts),
             receipt: Box::new(receipt),
             result,
-        }])
-        .await?;
+        }];
+        // The thread starts anew, so what is in front of it may change as well.
+        let now = self.instructions();
+        let changed = *thread == Thread::Main && self.session().system.as_ref() != Some(&now);
+        records.extend(changed.then_some(Record::Instructed(now)));
+        self.record(records).await?;
         self.save_snapshot(thread).await;
         Ok(())
     }

@@ -19,6 +19,8 @@ use crate::tools::change::FileChange;
 pub enum Record {
     /// The session began.
     Began(Beginning),
+    /// What the models of the session are told before the conversation, from here on.
+    Instructed(SystemPrompt),
     /// Words were added on the user's side: a person's, or the agent's own.
     Said {
         /// The thread that they were added to.
@@ -130,4 +132,14 @@ pub struct Beginning {
     /// Memories that were found for it, quoted. They stay as long as it goes on, so that its prompt does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub memories: String,
+}
+
+/// What a model is told before the conversation. It is part of the log, because nothing in front of a conversation may
+/// change while that goes on: files and memories that it was made of do.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemPrompt {
+    /// The text.
+    pub text: String,
+    /// Where parts end that are worth caching by themselves, as bytes of the text.
+    pub breakpoints: Vec<usize>,
 }

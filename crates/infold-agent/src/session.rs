@@ -10,7 +10,7 @@ use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
 use crate::Entry;
-use crate::record::{Beginning, Record, SkillPlace};
+use crate::record::{Beginning, Record, SkillPlace, SystemPrompt};
 use crate::tools::change::FileChange;
 
 /// A session of the agent's.
@@ -20,6 +20,8 @@ pub struct AgentSession {
     pub beginning: Option<Beginning>,
     /// Its threads.
     pub threads: BTreeMap<Thread, ThreadState>,
+    /// What its models are told before the conversation.
+    pub system: Option<SystemPrompt>,
     /// The notes that the model keeps.
     pub notes: String,
     /// Skills whose instructions are in the prompt, in the order in which they were activated.
@@ -87,6 +89,7 @@ impl AgentSession {
         self.records += 1;
         match record {
             Record::Began(beginning) => self.beginning = Some(beginning),
+            Record::Instructed(system) => self.system = Some(system),
             Record::Said { thread, entries } => self.thread_mut(thread).entries.extend(entries),
             Record::Answered { thread, entries, .. } => {
                 let thread = self.thread_mut(thread);

@@ -31,10 +31,8 @@ pub struct AgentSetup {
     pub instructions: Instructions,
     /// Where its own tools work.
     pub workplace: Arc<Workplace>,
-    /// What may be done without asking, and what not at all.
+    /// What may be done. What somebody would have to be asked about is refused: nobody is there.
     pub approvals: ApprovalRules,
-    /// Who is asked about the rest.
-    pub approver: Approver,
     /// Tools of other servers.
     pub others: OtherTools,
     /// Who is told what happens.
@@ -89,30 +87,6 @@ pub struct AgentLimits {
     /// The longest wait that a provider may ask for.
     pub retry_after_max_ms: u64,
 }
-
-/// What somebody is asked before a call is carried out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalAsked {
-    /// What would be done.
-    pub what: String,
-    /// Why it is asked.
-    pub why: String,
-}
-
-/// The answer to that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApprovalAnswer {
-    /// It may be done, this once.
-    Given,
-    /// It may not.
-    Refused {
-        /// Words for the model: why, and what to do instead.
-        why: String,
-    },
-}
-
-/// Who is asked.
-pub type Approver = Arc<dyn Fn(ApprovalAsked) -> BoxFuture<'static, ApprovalAnswer> + Send + Sync>;
 
 /// Tools of other servers, behind the gateway.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Entry;
-use crate::record::{Beginning, Record};
+use crate::record::{Beginning, Record, SystemPrompt};
 use crate::session::{AgentSession, NumberedRecord, ThreadState};
 
 /// The first message of a snapshot: what it holds beside the entries of the main thread.
@@ -19,6 +19,7 @@ struct Head {
     /// How many records the log had.
     through: u64,
     beginning: Option<Beginning>,
+    system: Option<SystemPrompt>,
     notes: String,
     skills: Vec<String>,
     /// The main thread without its entries, which follow.
@@ -35,6 +36,7 @@ pub(crate) fn messages(session: &AgentSession) -> Vec<Value> {
     let head = Head {
         through: session.records,
         beginning: session.beginning.clone(),
+        system: session.system.clone(),
         notes: session.notes.clone(),
         skills: session.skills.clone(),
         main,
@@ -77,6 +79,7 @@ fn read(messages: &str) -> Option<AgentSession> {
     threads.insert(Thread::Main, ThreadState { entries, ..head.main });
     Some(AgentSession {
         beginning: head.beginning,
+        system: head.system,
         threads,
         notes: head.notes,
         skills: head.skills,

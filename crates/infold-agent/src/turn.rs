@@ -10,7 +10,7 @@ use crate::ask::{ModelAsked, Outcome};
 use crate::compact::Cause;
 use crate::own_tools;
 use crate::provider::{Prompt, StopReason, ToolDefinition, request_body};
-use crate::record::Record;
+use crate::record::{Record, SystemPrompt};
 use crate::stop::Stop;
 use crate::tools::LocalTool;
 use crate::watch::AgentEvent;
@@ -18,6 +18,10 @@ use crate::{Entry, SpokenBy};
 
 /// How many points fuller a thread has to be before its model is told again.
 const NOTE_STEP_PERCENT: u64 = 5;
+/// What a model is told whose answer was cut off.
+const CUT_OFF: &str = "[Your answer reached its length limit. Go on from where it ended.]";
+/// How often it is told so in a row.
+const CUT_OFFS_MAX: usize = 3;
 /// How often a thread is made smaller within one turn, because its provider says that it is too long.
 const SHRINKS_MAX: u32 = 2;
 
@@ -46,6 +50,9 @@ impl Agent {
             // 5. The tools that fit.
             front.tools = self.select_tools(front.tools, &budget);
             budget = self.measure(thread, &front);
+            if budget.remaining_tokens() == 0 {
+                return Err(Stop::Full(full(&budget)));
+            }
             self.note_usage(thread, &budget).await?;
             // 6. The request, with its breakpoints.
             let body = self.request(thread, &front);
@@ -69,7 +76,10 @@ impl Agent {
             self.count_answer(usage);
             let mut entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
             self.name_calls(&mut entries);
-            self.record(vec![Record::Answered { thread: thread.clone(), entries, usage }]).await?;
+            let cut_off = self.cut_off_words(thread, &entries, &answered.stop);
+            let mut records = vec![Record::Answered { thread: thread.clone(), entries, usage }];
+            records.extend(cut_off.map(|words| Record::Said { thread: thread.clone(), entries: vec![words] }));
+            self.record(records).await?;
             self.tell(AgentEvent::Answered { thread: thread.clone(), usage });
             return Ok(());
         }
@@ -78,20 +88,22 @@ impl Agent {
 
     /// What a request is made of, beside what was said.
     pub(crate) async fn front(&self) -> Front {
-        let (system, breakpoints) = self.instructions();
-        Front { system, breakpoints, tools: self.tools().await }
+        let SystemPrompt { text, breakpoints } = self.session().system.clone().unwrap_or_default();
+        Front { system: text, breakpoints, tools: self.tools().await }
     }
 
-    /// The instructions. If they cannot be put together from their sections, they are one text without breakpoints.
-    fn instructions(&self) -> (String, Vec<usize>) {
+    /// The instructions as they would be now. If they cannot be put together from their sections, they are one text
+    /// without breakpoints.
+    pub(crate) fn instructions(&self) -> SystemPrompt {
         let skills = self.session().skills.clone();
         let instructions = &self.setup.instructions;
-        built(|| instructions.build(&skills)).unwrap_or_else(|| {
+        let (text, breakpoints) = built(|| instructions.build(&skills)).unwrap_or_else(|| {
             self.warn_once(
                 "the instructions could not be put together: they are sent without their sections".to_owned(),
             );
             (instructions.plain(&skills), Vec::new())
-        })
+        });
+        SystemPrompt { text, breakpoints }
     }
 
     /// All tools: the agent's own, then those of other servers.
@@ -173,6 +185,20 @@ impl Agent {
         self.record(vec![Record::Said { thread: thread.clone(), entries }]).await
     }
 
+    /// What is said to a model whose answer was cut off at its length; `None` if it was not, or was too often.
+    fn cut_off_words(&self, thread: &Thread, answer: &[Entry], stop: &StopReason) -> Option<Entry> {
+        let calls = answer.iter().any(|entry| matches!(entry, Entry::Call { .. }));
+        if *stop != StopReason::MaxTokens || calls {
+            return None;
+        }
+        let words = Entry::User { text: CUT_OFF.to_owned(), by: SpokenBy::Agent };
+        let said = self.with_thread(thread, |thread| {
+            let since = thread.entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Result { .. }));
+            since.filter(|entry| **entry == words).count()
+        });
+        (said < CUT_OFFS_MAX).then_some(words)
+    }
+
     /// The request of a thread, in the form of its provider.
     pub(crate) fn request(&self, thread: &Thread, front: &Front) -> bytes::Bytes {
         let without = self.run_state().without_reasoning.get(thread).copied().unwrap_or(0);
@@ -239,7 +265,16 @@ impl Agent {
     }
 }
 
-/// What stands for an answer without a word.
+/// Why nothing can be sent any more.
+fn full(budget: &ContextBudget) -> String {
+    format!(
+        "the prompt has {} tokens, and the window takes {}: use a model with a larger window, or start a new session",
+        grouped(budget.used_tokens()),
+        grouped(budget.effective_window())
+    )
+}
+
+/// What replaces an answer without a word.
 fn silence() -> Entry {
     Entry::Assistant { text: "(no answer)".to_owned() }
 }

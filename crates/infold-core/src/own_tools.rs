@@ -14,6 +14,8 @@ pub enum OwnTool {
     BranchStatus,
     /// Reads part of an offloaded result.
     ReadResult,
+    /// Asks that older results leave the thread's prompt.
+    CompactContext,
     /// Opens a branch; like `branch_create`, with the arguments of the `context_*` family.
     ContextBranch,
     /// Folds a branch; like `branch_return`.
@@ -47,17 +49,18 @@ pub enum ToolEffect {
     RollBack,
     /// Reads part of an offloaded result; the session's tree stays as it is.
     Read,
-    /// Changes no branch in the transcript: asks about the session, forks it, or ends it.
+    /// Changes no branch in the transcript: asks about the session, lightens, forks or ends it.
     Ask,
 }
 
 impl OwnTool {
     /// Every tool, in the order in which they are listed.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::BranchCreate,
         Self::BranchReturn,
         Self::BranchStatus,
         Self::ReadResult,
+        Self::CompactContext,
         Self::ContextBranch,
         Self::ContextReturn,
         Self::ContextBranchStatus,
@@ -77,6 +80,7 @@ impl OwnTool {
             Self::BranchReturn => "branch_return",
             Self::BranchStatus => "branch_status",
             Self::ReadResult => "read_result",
+            Self::CompactContext => "compact_context",
             Self::ContextBranch => "context_branch",
             Self::ContextReturn => "context_return",
             Self::ContextBranchStatus => "context_branch_status",
@@ -98,6 +102,7 @@ impl OwnTool {
             Self::ContextRollback => ToolEffect::RollBack,
             Self::ReadResult => ToolEffect::Read,
             Self::BranchStatus
+            | Self::CompactContext
             | Self::ContextBranchStatus
             | Self::ContextListBranches
             | Self::ContextFork
@@ -120,11 +125,12 @@ impl OwnTool {
     }
 
     /// Whether this spelling of a client's is this tool: its name, or a prefix, a separator and its name. Many servers
-    /// have tools about memories, so the prefix of these has to name infold.
+    /// have tools about memories or contexts, so the prefix of these has to name infold.
     pub fn is_spelled(self, tool: &str) -> bool {
         let separators = ['_', '.', '/', '-', ':'];
         let Some(prefix) = tool.strip_suffix(self.name()) else { return false };
-        let is_shared = matches!(self, Self::MemorySearch | Self::MemoryRecord | Self::MemoryFeedback);
+        let is_shared =
+            matches!(self, Self::MemorySearch | Self::MemoryRecord | Self::MemoryFeedback | Self::CompactContext);
         let names_infold = || prefix.trim_end_matches(separators).ends_with("infold");
         prefix.is_empty() || prefix.ends_with(separators) && (!is_shared || names_infold())
     }

@@ -102,6 +102,8 @@ pub enum WarningKind {
     Loop,
     /// The request would not have fitted the window, and results were offloaded until it did.
     Rescued,
+    /// The agent asked for space: older results were offloaded, or there were none.
+    Lightened,
     /// A call of the model writes a placeholder where a secret was.
     PlaceholderWritten,
     /// The provider's count of tokens and infold's are far apart.

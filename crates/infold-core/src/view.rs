@@ -16,11 +16,11 @@ mod assemble;
 mod brief;
 mod items;
 mod known;
-mod overflow;
 mod place;
 mod plan;
 mod planned;
 mod reasoning;
+mod relief;
 mod script;
 mod scrubbed_json;
 mod tree;
@@ -35,12 +35,12 @@ use std::fmt;
 use crate::transcript::Voice;
 
 pub use known::{Anchor, BranchState, ForcedFold, Note, Replacement, Restart, StoredBranch, StoredDecisions};
-pub use overflow::{OffloadedResult, Overflow, Relief, overflow, receipt};
 pub use plan::plan;
 pub use planned::{
     Edit, FoundOpening, LastAnswer, PlanAction, Reason, RequestKind, ThreadSource, TranscriptStart, ViewPiece,
     ViewPlan, ViewRequest,
 };
+pub use relief::{Burden, LastRound, OffloadGoal, OffloadedResult, ReceiptCause, Relief, is_receipt, receipt, relieve};
 pub use script::{ScriptedCall, changes_tree, reads_back, runs_scripts};
 pub use scrubbed_json::{JsonString, ScrubbedJson, is_media};
 

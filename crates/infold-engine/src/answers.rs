@@ -109,6 +109,42 @@ pub struct BranchView {
     pub result: Option<String>,
 }
 
+/// What was answered to a thread that asked for space.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lightened {
+    /// The thread's last prompt; `None` if infold has seen none.
+    pub before: Option<PromptSize>,
+    /// An estimate of the same prompt when older results have left it.
+    pub after: Option<PromptSize>,
+    /// What will be done with the next request.
+    pub plan: LighteningPlan,
+    /// The session's tokens and branches; `None` if nothing of it is stored.
+    pub state: Option<ContextState>,
+}
+
+/// How long a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptSize {
+    /// Tokens, by infold's count or the provider's.
+    pub tokens: u64,
+    /// Messages; `None` if only the record of the request is left.
+    pub messages: Option<u64>,
+}
+
+/// What is done with the next request of a thread that asked for space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LighteningPlan {
+    /// References replace older results.
+    Offload {
+        /// Whether there is reasoning that will not be sent any more.
+        drops_reasoning: bool,
+    },
+    /// There is nothing to offload that would be worth it.
+    Nothing,
+    /// infold does not forward the session's requests, so it cannot shorten them.
+    NotProxied,
+}
+
 /// A session in its current state, with the branches that were asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionView {

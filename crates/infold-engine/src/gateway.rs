@@ -33,6 +33,7 @@ pub use named::{NamedTools, ServerTool};
 pub use overview::{ConfiguredServer, ServerOverview, ServerUse};
 pub use pins::{PinnedDefinition, ServerTools, WaitingTool, WithheldTool};
 pub use relayed::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
+pub use take_in::BegunCall;
 
 pub(crate) use held::TakenCalls;
 pub(crate) use metrics::GatewayMetrics;

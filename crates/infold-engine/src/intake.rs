@@ -14,7 +14,7 @@ use infold_store::NewBlob;
 
 use crate::{Engine, Error, random};
 
-pub(crate) use relayed::ScrubbedRelay;
+pub(crate) use relayed::{CallWords, ScrubbedRelay};
 
 /// Shorter results get no reference in a request, because the reference would be longer.
 const REFERENCE_BYTES_MIN: usize = 401;
@@ -107,9 +107,10 @@ pub(crate) struct ScrubbedResult {
     pub(crate) stays: ShownResult,
     /// What replaces the result if it is offloaded; `None` if it may not be.
     pub(crate) stand_in: Option<StandIn>,
-    /// Digests of the call's id and of the result, to recognise both later.
+    /// A digest of the call's id, to recognise it later.
     pub(crate) call: [u8; 16],
-    pub(crate) digest: [u8; 16],
+    /// A digest of the texts as they came; `None` if the content is to be recognised as it is.
+    came_as: Option<[u8; 16]>,
 }
 
 /// What replaces a result that is offloaded.
@@ -160,7 +161,7 @@ impl Engine {
 
     /// Takes the secrets out of one result. Each result has the scrubber's whole time.
     async fn scrub_result(&self, new: NewResult, source: ResultSource) -> Result<ScrubbedResult, ScrubError> {
-        let (call, digest) = (digest(&[&new.call_id]), digest(&new.texts));
+        let (call, came_as) = (digest(&[&new.call_id]), Some(digest(&new.texts)));
         let parted = new.remarks.map(|remarks| [remarks.printed, remarks.said]);
         let tool = Field::TOOL_NAME.clean(&new.tool).unwrap_or_else(|_| "tool".to_owned());
         // A client may send any id along: an improper one is left out, not refused.
@@ -195,7 +196,7 @@ impl Engine {
             stays,
             stand_in,
             call,
-            digest,
+            came_as,
         })
     }
 }
@@ -203,11 +204,16 @@ impl Engine {
 impl NewResult {
     /// Whether the result could be read back if it were offloaded. Results of infold's own tools are not offloaded.
     pub(crate) fn can_go(&self) -> bool {
-        self.is_all_text && ToolEffect::of(&self.tool).is_none() && !reads_back(&self.tool, &self.arguments)
+        self.is_all_text && can_be_read_back(&self.tool, &self.arguments)
     }
 }
 
 impl ScrubbedResult {
+    /// A digest of the result, to recognise it later.
+    pub(crate) fn digest(&self) -> [u8; 16] {
+        self.came_as.unwrap_or_else(|| digest(&[self.content.as_str()]))
+    }
+
     /// Decides what is shown of the result; `fits` says what there is room for. It is the longest text that has room,
     /// if that is shorter than the result itself. What does not fit is stored in any case: if even its reference is too
     /// long, its branch folds, and the partial result says where to read on.
@@ -258,6 +264,11 @@ impl ScrubbedResult {
             remarks => format!("{}\n\n{remarks}", text.as_str()),
         }
     }
+}
+
+/// Whether a text that a call gave could be read back if it were offloaded.
+fn can_be_read_back(tool: &str, arguments: &str) -> bool {
+    ToolEffect::of(tool).is_none() && !reads_back(tool, arguments)
 }
 
 /// What is sent of a result that is not offloaded.

@@ -53,9 +53,9 @@ pub use calibration::Calibration;
 pub use error::{Error, Failure};
 pub use find_results::FoundInResults;
 pub use gateway::{
-    CallPlace, ConfiguredServer, Metered, NamedTools, PinnedDefinition, RelayedCall, RelayedResult, RelayedShown,
-    ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse, WaitingTool,
-    WithheldTool,
+    BegunCall, CallPlace, ConfiguredServer, Metered, NamedTools, PinnedDefinition, RelayedCall, RelayedResult,
+    RelayedShown, ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse,
+    WaitingTool, WithheldTool,
 };
 pub use infold_store::{Extraction, ListedLog, RequestRow, RequestSelection, Snapshot};
 pub use memory::*;
@@ -67,7 +67,7 @@ pub use scrubbing::{ScrubFault, ScrubSettings, TimedScrubber};
 pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
-    AnswerHead, AnswerListener, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult,
+    AnswerHead, AnswerListener, ContextNotes, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult,
     OwnResultTaken, OwnThread, Prepared, Purpose, ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping,
     TurnSettings, Withheld, arguments_hash,
 };

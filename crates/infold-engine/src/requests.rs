@@ -348,6 +348,15 @@ pub struct FindInResults {
     pub limit_bytes: usize,
 }
 
+/// A request for space in a thread's prompt.
+#[derive(Debug, Clone)]
+pub struct Lighten {
+    /// The session whose thread it is.
+    pub session: SessionRef,
+    /// The thread that asks: a branch id, or `main`; the active one if none is named.
+    pub thread: Option<String>,
+}
+
 /// A request to read part of an offloaded result.
 #[derive(Debug, Clone)]
 pub struct ReadResult {

@@ -46,6 +46,8 @@ pub(crate) fn settings() -> EngineSettings {
             shaping: Shaping::On,
             windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
             reserve_tokens: 60_000,
+            kept_results_tokens: 8_000,
+            context_notes: ContextNotes::Off,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,

@@ -19,6 +19,7 @@ mod identify;
 mod issued;
 mod known_session;
 mod last_words;
+mod lighten;
 mod listen;
 mod lost;
 mod mentioned;
@@ -29,6 +30,7 @@ mod parts;
 mod placeholders;
 mod prepared;
 mod prompt;
+mod relieve;
 mod rescue;
 mod results;
 mod search;
@@ -53,7 +55,8 @@ pub(crate) use last_words::{HeldWords, PendingWords};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
 pub use own_results::{OwnResult, OwnResultTaken};
 pub use prepared::{
-    EndedBranch, KeptCalls, ModelRequest, OwnThread, Prepared, Purpose, ReadyRequest, Shaping, TurnSettings, Withheld,
+    ContextNotes, EndedBranch, KeptCalls, ModelRequest, OwnThread, Prepared, Purpose, ReadyRequest, Shaping,
+    TurnSettings, Withheld,
 };
 pub use search::{SearchScope, SearchedBody};
 #[cfg(test)]
@@ -89,6 +92,9 @@ impl Engine {
         }
         let mut prepared = Prepared::new(self, turn, prompt, slot);
         if asked.purpose == Purpose::Send {
+            if prepared.prompt.is_to_lighten {
+                self.lighten_into(&mut prepared).await;
+            }
             if let Some(window_tokens) = self.overflow(&prepared) {
                 self.rescue_into(&mut prepared, Some(window_tokens)).await;
             }
@@ -105,6 +111,9 @@ impl Engine {
             self.remember_conversation(&prepared.turn.identity).await;
         }
         prepared.parts = self.parts_of(&prepared.turn.request, prepared.prompt.pieces.as_deref());
+        if prepared.is_whole() {
+            self.note_load(prepared);
+        }
         prepared.digest = Some(*blake3::hash(&prepared.body).as_bytes());
         prepared.is_whole() && !prepared.mended.iter().any(ProviderRefusal::is_too_long) && may_be_rescued(prepared)
     }
@@ -144,6 +153,14 @@ impl Engine {
                 prepared.prompt.warnings.push((WarningKind::Loop, reason));
                 false
             }
+        }
+    }
+
+    /// Offloads older results of a request whose thread's agent has asked for space.
+    async fn lighten_into(&self, prepared: &mut Prepared<'_>) {
+        match self.lighten_prompt(prepared).await {
+            Ok(prompt) => prepared.replace(prompt),
+            Err(reason) => prepared.prompt.warnings.push((WarningKind::Lightened, reason)),
         }
     }
 

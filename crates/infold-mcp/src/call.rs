@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use infold_core::view::ScriptedCall;
-use infold_core::{ContextState, Principal, Refusal, SessionId, Start, Thread, ToolEffect};
+use infold_core::{ContextState, OwnTool, Principal, Refusal, SessionId, Start, Thread, ToolEffect};
 use infold_engine::{
     CallKind, Engine, Error, Observation, Observed, RunningScript, SessionRef, Verdict, arguments_hash,
 };
@@ -264,10 +264,11 @@ impl ToolCall {
         self.engine.observe(&self.who, observation).await
     }
 
-    /// Stores the call's answer if a script made the call and it changes the tree, because no transcript shows it.
+    /// Stores the call's answer if a script made the call and it changes the tree or the prompt, because no transcript
+    /// shows it.
     pub(crate) async fn store_scripted(&self, answer: String) -> Result<(), Error> {
         let (Script::RunBy(run_by), Some((session, _))) = (&self.script, &self.issued) else { return Ok(()) };
-        if !changes_tree(self.tool) {
+        if !changes_tree(self.tool) && self.tool != OwnTool::CompactContext.name() {
             return Ok(());
         }
         let call = ScriptedCall { tool: self.tool.to_owned(), arguments: self.arguments.clone(), answer };

@@ -19,6 +19,9 @@ use crate::http::{HttpCall, InSession};
 /// The `_meta` key by which every request of the newer era says which revision it is of.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// The `_meta` key by which every request of the newer era says what its client can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
 /// The `_meta` key by which a request of the newer era asks for log lines.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
@@ -38,6 +41,11 @@ impl ClientLine {
 
     /// What the client can do, as far as it says.
     pub(crate) fn capabilities(&self) -> Value {
+        // Reading nothing and writing it again takes a while too.
+        let said = self.context.meta.get(CAPABILITIES).and_then(Value::as_object);
+        if said.is_some_and(JsonObject::is_empty) {
+            return json!({});
+        }
         json!(self.context.client_capabilities().unwrap_or_default())
     }
 

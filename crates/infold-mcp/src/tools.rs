@@ -3,6 +3,7 @@
 pub(crate) mod branch_create;
 pub(crate) mod branch_return;
 pub(crate) mod branch_status;
+pub(crate) mod compact_context;
 pub(crate) mod context_branch;
 pub(crate) mod context_branch_status;
 pub(crate) mod context_fork;
@@ -43,7 +44,7 @@ const OPTIONAL_BEHIND_THE_PROXY: [&str; 1] = ["branch_id"];
 /// shown where it can be read.
 pub(crate) fn is_listed(tool: OwnTool, families: &[ToolFamily]) -> bool {
     match tool {
-        OwnTool::BranchCreate | OwnTool::BranchReturn => {
+        OwnTool::BranchCreate | OwnTool::BranchReturn | OwnTool::CompactContext => {
             families.contains(&ToolFamily::Branch) || families.contains(&ToolFamily::Lean)
         }
         OwnTool::BranchStatus => families.contains(&ToolFamily::Branch),
@@ -83,6 +84,7 @@ pub(crate) fn definition(tool: OwnTool, limits: &Limits) -> Tool {
         OwnTool::MemoryRecord => memory_record::definition(),
         OwnTool::MemoryFeedback => memory_feedback::definition(),
         OwnTool::ReadResult => read_result::definition(),
+        OwnTool::CompactContext => compact_context::definition(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::client::{exchange, post};
 use crate::common::upstream::{Act, Upstream, whole};
 use crate::common::{Running, settings, start_unshaped};
 use infold_core::Principal;
-use infold_engine::{Portion, ReadResult, SessionRef};
+use infold_engine::{Lighten, LighteningPlan, Portion, ReadResult, SessionRef};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -81,6 +81,39 @@ async fn a_result_that_was_scrubbed_when_first_seen_can_be_offloaded() {
     };
     let kept = proxy.engine.read_result(&Principal::local(), &ask).await.expect("what was offloaded").content;
     assert!(kept.starts_with("TOKEN=[SECRET:github-pat:") && kept.contains("599: the harbour"), "{kept}");
+    proxy.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn space_that_cannot_be_made_is_asked_for_once() {
+    let upstream = refusing(usize::MAX).await;
+    let proxy = proxy(&upstream).await;
+    let lighten = Lighten { session: SessionRef::by_id("s1").expect("a name"), thread: Some("main".to_owned()) };
+    let ask = async || proxy.engine.lighten(&Principal::local(), &lighten).await.expect("an answer").plan;
+    // A result with a picture in it is never offloaded, whatever its size promises.
+    let picture = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}});
+    let mut entries = Vec::new();
+    for id in ["toolu_1", "toolu_2", "toolu_3"] {
+        let [call, mut result] = read(id, "");
+        result["content"][0]["content"] = json!([{"type": "text", "text": long().repeat(2)}, picture]);
+        entries.extend([call, result]);
+    }
+    exchange(proxy.address, &request(&entries)).await;
+    assert_eq!(ask().await, LighteningPlan::Offload { drops_reasoning: false });
+    entries.extend(read("toolu_4", "short"));
+    exchange(proxy.address, &request(&entries)).await;
+    assert_eq!(ask().await, LighteningPlan::Nothing, "it was found out");
+    for id in ["toolu_5", "toolu_6", "toolu_7"] {
+        entries.extend(read(id, &long().repeat(2)));
+    }
+    exchange(proxy.address, &request(&entries)).await;
+    assert_eq!(ask().await, LighteningPlan::Offload { drops_reasoning: false }, "there is more than before");
+    entries.extend(read("toolu_8", "short"));
+    exchange(proxy.address, &request(&entries)).await;
+
+    let texts = upstream.texts();
+    assert!(texts[1].starts_with(&texts[0][..texts[0].len() / 2]) && !texts[1].contains("[infold]"), "{}", texts[1]);
+    assert!(texts[3].contains("[infold] You asked for space") && texts[3].len() < texts[2].len(), "{}", texts[3]);
     proxy.close().await;
 }
 

@@ -4,7 +4,7 @@
 mod prefixes;
 mod read;
 
-use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Reason, Replacement, Restart, ScriptedCall};
+use infold_core::view::{Anchor, BlockKey, ForcedFold, Note, Replacement, Restart, ScriptedCall};
 use infold_core::{BlobId, Session, Thread};
 use rusqlite::{Transaction, params};
 
@@ -30,6 +30,10 @@ pub struct NewDecisions {
     pub scripted: Vec<(String, ScriptedCall)>,
     /// Results that were counted in a thread.
     pub counted: Vec<CountedCall>,
+    /// Threads whose agents ask for space.
+    pub to_lighten: Vec<Thread>,
+    /// Threads whose agents have got it, or could not get it.
+    pub lightened: Vec<Thread>,
     /// Whether the session's model is sent anything but what its client sent.
     pub edits: Edits,
 }
@@ -55,6 +59,8 @@ impl NewDecisions {
             && self.continued.is_empty()
             && self.scripted.is_empty()
             && self.counted.is_empty()
+            && self.to_lighten.is_empty()
+            && self.lightened.is_empty()
             && self.edits == Edits::Unsaid
     }
 }
@@ -91,6 +97,8 @@ pub struct DecisionRows {
     pub continued: Vec<BlockKey>,
     /// Calls of infold's tools that scripts made, in order, each with the id of the call that ran the script.
     pub scripted: Vec<(String, ScriptedCall)>,
+    /// Threads whose agents have asked for space and have not got it yet.
+    pub to_lighten: Vec<Thread>,
 }
 
 /// A session with all its branches, and the decisions about its model requests.
@@ -153,10 +161,20 @@ pub(crate) fn save_decisions(transaction: &Transaction<'_>, key: &str, new: &New
     for counted in &new.counted {
         save_counted(transaction, key, counted)?;
     }
+    for thread in &new.to_lighten {
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO to_lighten (session_id, thread) VALUES (?1, ?2)")?
+            .execute(params![key, thread.to_string()])?;
+    }
+    for thread in &new.lightened {
+        transaction
+            .prepare_cached("DELETE FROM to_lighten WHERE session_id = ?1 AND thread = ?2")?
+            .execute(params![key, thread.to_string()])?;
+    }
     Ok(())
 }
 
-/// Stores what is sent in place of a result. What was decided for a content stays, unless a rescue restarts its thread.
+/// Stores what is sent in place of a result. What was decided for a content stays, unless its thread is restarted.
 /// If the client sends another content for the same call, what was decided for that replaces it.
 fn save_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &Replacement) -> Result<(), StoreError> {
     let unreadable = |problem: String| StoreError::Unreadable { what: "rewrite", problem };
@@ -173,7 +191,7 @@ fn save_rewrite(transaction: &Transaction<'_>, key: &str, call: &str, rewrite: &
             rewrite.content.0,
             Payload(sent.to_owned()),
             to_json("reason", &rewrite.reason)?,
-            rewrite.reason == Reason::Rescued
+            rewrite.reason.restarts_thread()
         ])?;
     Ok(())
 }

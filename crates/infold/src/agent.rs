@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use infold_agent::instructions::Skill;
 use infold_agent::record::Beginning;
-use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, Approver};
+use infold_agent::setup::{AgentLimits, AgentSetup};
 use infold_agent::watch::Watcher;
 use infold_core::{CompactionThresholds, Principal, SessionId};
 use infold_engine::{Engine, SearchMemories, SessionRef};
@@ -94,7 +94,6 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         instructions,
         workplace: Arc::new(place.workplace),
         approvals: place.approvals,
-        approver: nobody(),
         others,
         watch,
         cancelled,
@@ -123,17 +122,6 @@ fn limits(settings: &Settings) -> AgentLimits {
         first_wait_ms: agent.first_wait_ms,
         retry_after_max_ms: agent.retry_after_max_ms,
     }
-}
-
-/// Where nobody can be asked, what would be asked about is refused.
-fn nobody() -> Approver {
-    Arc::new(|asked| {
-        let why = format!(
-            "{}: {}, and nobody is there to be asked. Do without it, or say what you would need",
-            asked.what, asked.why
-        );
-        Box::pin(async move { ApprovalAnswer::Refused { why } })
-    })
 }
 
 /// Skills without secrets: what is written for agents may hold one, and nothing that a model is sent may.

@@ -8,7 +8,8 @@ use infold_core::fork::ForkLimits;
 use infold_core::{ContextBound, Counter, Limits, ModelWindow, ModelWindows, Prices, ShapeRules};
 use infold_door::{DoorSettings, JwtSettings, LongBody, Token};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubSettings, Shaping, TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, ScrubSettings, Shaping, TimerSettings,
+    TurnSettings,
 };
 use infold_proxy::{Planning, ProxySettings, RetryStatus, Tunnels, Upstream};
 use infold_store::{Store, StoreError, StoreSettings};
@@ -106,6 +107,8 @@ fn engine_settings(settings: &Settings) -> anyhow::Result<EngineSettings> {
             shaping: if settings.proxy.shape { Shaping::On } else { Shaping::Off },
             windows: windows(settings),
             reserve_tokens: settings.rescue.reserve_tokens,
+            kept_results_tokens: settings.proxy.kept_results_tokens,
+            context_notes: if settings.proxy.context_notes { ContextNotes::On } else { ContextNotes::Off },
             sessions_max: settings.proxy.sessions_max,
             sessions_bytes_max: settings.proxy.sessions_bytes_max,
             kept_calls: match settings.gateway.servers.is_empty() && !settings.run.gateway {

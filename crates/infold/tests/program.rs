@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "`cargo xtask torture` reads the figures of long runs")]
 
 mod agent;
+mod agent_context;
 mod agent_fence;
 mod bad_input;
 mod cli;

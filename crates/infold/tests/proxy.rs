@@ -24,6 +24,7 @@ mod scripts;
 mod secrets;
 mod sessions;
 mod shaping;
+mod space;
 mod upstream;
 mod wild;
 mod withheld;

@@ -1,5 +1,6 @@
 //! A lesson of one session in another, with the real agents through `infold run`: a branch returns with a lesson, the
-//! daemon ends, and a branch that another session opens for the same matter is shown it.
+//! daemon ends, and a branch that another session opens for the same matter is shown it. Behind the branch the model asks
+//! for space, in the same run.
 
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use serde_json::json;
 use super::agents::{Agents, RealAgent};
 use super::findings::RunFindings;
 use super::run::{ASKED, FINISHED, GO_ON, Scene, name};
+use super::space;
 
 /// What the first session's branch has learnt.
 const LESSON: &str = "The harbour files are generated: change harbour.tmpl and run `just harbour`, never the files.";
@@ -26,7 +28,8 @@ pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<R
         let path = |number: usize| project.join(name(number)).to_string_lossy().into_owned();
         let work = Work::reading(MATTER, [], "");
         let branch = [load_tools(), open_branch(&work), read_file(&path(1)), fold_teaching()];
-        Script::new(branch).then([read_file(&path(2)), Step::text(FINISHED)])
+        let space = space::steps(project).unwrap_or_default();
+        Script::new(branch).then([read_file(&path(2))]).then(space).then([Step::text(FINISHED)])
     })
     .await?;
     let ended = scene.run(agents, agent, binary, &[], &agent.asking(ASKED)).await?;
@@ -49,6 +52,7 @@ pub async fn check(agents: &Agents, binary: &Path, agent: RealAgent) -> Result<R
         Ok(())
     };
     findings.add("its parent has it in none", kept_apart());
+    findings.add("its parent goes on with space that it asked for", space::check(&main));
     findings.add("infold says so at the end", said(&ended.stderr, &again.stderr));
     Ok(findings)
 }

@@ -10,7 +10,7 @@ use super::source_file::{SourceFile, Word};
 mod tests;
 
 /// Our crates, and those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("infold-core", &[]),
     ("infold-wire", &["infold-core"]),
     ("infold-replay", &["infold-core"]),

@@ -51,15 +51,6 @@ pub struct ApprovalRules {
     pub confinement: ShellConfinement,
 }
 
-/// What a project says about approvals. It has no way to allow anything.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProjectApprovals {
-    /// The most that the project wants to happen without being asked about.
-    pub mode: Option<ApprovalMode>,
-    /// Commands that may not run in the project.
-    pub deny: Vec<CommandPrefix>,
-}
-
 /// The first words of commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPrefix(Vec<String>);
@@ -115,16 +106,6 @@ impl Approval {
             },
             Self::Allowed | Self::Refused { .. } => self,
         }
-    }
-}
-
-impl ApprovalRules {
-    /// The rules in a project: never wider than the user's.
-    #[must_use]
-    pub fn narrowed_by(mut self, project: &ProjectApprovals) -> Self {
-        self.mode = project.mode.map_or(self.mode, |mode| mode.min(self.mode));
-        self.deny.extend(project.deny.iter().cloned());
-        self
     }
 }
 

@@ -11,8 +11,8 @@ use infold_control::{ContextRoom, ControlSettings, router};
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, Limits, ModelWindows, Owner, Principal};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
-    TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings,
+    Shaping, TimerSettings, TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::{documented_limits, documented_memory_rules};
@@ -110,6 +110,8 @@ fn setup() -> Setup {
                 shaping: Shaping::On,
                 windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
                 reserve_tokens: 60_000,
+                kept_results_tokens: 8_000,
+                context_notes: ContextNotes::Off,
                 sessions_max: 16,
                 sessions_bytes_max: 1 << 20,
                 kept_calls: KeptCalls::Own,

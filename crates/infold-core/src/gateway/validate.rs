@@ -20,7 +20,7 @@ pub use problem::{ArgumentProblem, ArgumentWrong, FoundArgument, refuse_argument
 use serde_json::{Map, Value};
 
 use pattern::Patterns;
-use plain::{wrong_count, wrong_numbers, wrong_type};
+use plain::{keyword, wrong_count, wrong_numbers, wrong_type};
 use problem::shown_value;
 
 /// Bytes of a text that count as one step of work.
@@ -152,22 +152,22 @@ impl<'a> Check<'a> {
             }
             problems.extend(self.look(branch, value, &place.same()));
         }
-        for keyword in ["anyOf", "oneOf"] {
-            problems.extend(self.forms(list_of(fields, keyword), value, place));
+        for name in ["anyOf", "oneOf"] {
+            problems.extend(self.forms(list_of(fields, name), value, place));
         }
         problems
     }
 
     /// What a reference inside of this schema leads to.
     fn referred(&self, fields: &'a Map<String, Value>) -> Option<&'a Value> {
-        let pointer = fields.get("$ref")?.as_str()?.strip_prefix('#')?;
+        let pointer = keyword(fields, "$ref")?.as_str()?.strip_prefix('#')?;
         self.root.pointer(pointer)
     }
 
     /// `enum` and `const`.
     fn choices(&mut self, fields: &'a Map<String, Value>, value: &Value) -> Option<ArgumentWrong> {
-        let constant = fields.get("const").map(std::slice::from_ref);
-        let choices = constant.or_else(|| fields.get("enum").and_then(Value::as_array).map(Vec::as_slice))?;
+        let constant = keyword(fields, "const").map(std::slice::from_ref);
+        let choices = constant.or_else(|| keyword(fields, "enum").and_then(Value::as_array).map(Vec::as_slice))?;
         if choices.is_empty() || choices.iter().any(|choice| self.is_same(choice, value)) {
             return None;
         }
@@ -205,14 +205,14 @@ impl<'a> Check<'a> {
                 return problems;
             }
             if !object.contains_key(name) {
-                let schema = fields.get("properties").and_then(|properties| properties.get(name));
+                let schema = keyword(fields, "properties").and_then(|properties| properties.get(name));
                 let expected = schema.and_then(|schema| self.expected(schema));
                 problems.push(place.child(name).wrong(ArgumentWrong::Missing { expected }));
             }
         }
         let keywords = ["properties", "patternProperties", "additionalProperties"];
         // An object may be large: it is gone through only where a schema says something about what is in it.
-        if keywords.iter().any(|keyword| fields.contains_key(*keyword)) {
+        if keywords.iter().any(|name| keyword(fields, name).is_some()) {
             for (name, value) in object {
                 if self.is_done(&problems) || !self.spend(1) {
                     return problems;
@@ -224,11 +224,11 @@ impl<'a> Check<'a> {
     }
 
     fn property(&mut self, fields: &'a Map<String, Value>, name: &str, value: &Value, place: &Place) -> Problems {
-        let properties = fields.get("properties").and_then(Value::as_object);
+        let properties = keyword(fields, "properties").and_then(Value::as_object);
         let own = properties.and_then(|properties| properties.get(name));
         let mut problems = own.map(|schema| self.look(schema, value, place)).unwrap_or_default();
         let mut is_known = own.is_some();
-        for (pattern, schema) in fields.get("patternProperties").and_then(Value::as_object).into_iter().flatten() {
+        for (pattern, schema) in keyword(fields, "patternProperties").and_then(Value::as_object).into_iter().flatten() {
             match self.fits(pattern, name) {
                 Some(true) => {
                     is_known = true;
@@ -239,7 +239,7 @@ impl<'a> Check<'a> {
                 Some(false) => {}
             }
         }
-        match fields.get("additionalProperties") {
+        match keyword(fields, "additionalProperties") {
             Some(Value::Bool(false)) if !is_known => {
                 let known = properties.into_iter().flat_map(Map::keys).take(CHOICES_MAX).cloned().collect();
                 problems.push(place.wrong(ArgumentWrong::Unknown { known }));
@@ -254,8 +254,8 @@ impl<'a> Check<'a> {
         let count = wrong_count(fields, ["minItems", "maxItems"], items.len(), "items");
         let mut problems: Problems = count.map(|wrong| place.wrong(wrong)).collect();
         // An older draft has the list of schemas under `items`, and those of the rest under `additionalItems`.
-        let (first, rest) = match fields.get("items") {
-            Some(Value::Array(first)) => (first.as_slice(), fields.get("additionalItems")),
+        let (first, rest) = match keyword(fields, "items") {
+            Some(Value::Array(first)) => (first.as_slice(), keyword(fields, "additionalItems")),
             rest => (list_of(fields, "prefixItems"), rest),
         };
         for (at, item) in items.iter().enumerate() {
@@ -273,10 +273,10 @@ impl<'a> Check<'a> {
             return Vec::new();
         }
         let mut wrong: Vec<ArgumentWrong> = Vec::new();
-        if fields.contains_key("minLength") || fields.contains_key("maxLength") {
+        if ["minLength", "maxLength"].iter().any(|name| keyword(fields, name).is_some()) {
             wrong.extend(wrong_count(fields, ["minLength", "maxLength"], text.chars().count(), "characters"));
         }
-        let pattern = fields.get("pattern").and_then(Value::as_str);
+        let pattern = keyword(fields, "pattern").and_then(Value::as_str);
         if let Some(pattern) = pattern.filter(|pattern| self.fits(pattern, text) == Some(false)) {
             let expected = format!("match the pattern {}", shown_value(&Value::from(pattern)));
             wrong.push(ArgumentWrong::Rule { expected, found: FoundArgument::of(&Value::from(text)) });
@@ -317,6 +317,6 @@ impl Place {
     }
 }
 
-fn list_of<'a>(fields: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
-    fields.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+fn list_of<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a [Value] {
+    keyword(fields, name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -43,7 +43,9 @@ fn proof(key: &[u8; 32], rule: &str, digits: &str) -> String {
 
 /// The places of placeholders in a text, in order.
 pub(super) fn find_all(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices(OPENING).filter_map(|(start, _)| Some(start..start + length(&text[start..])?))
+    memchr::memchr_iter(OPENING.as_bytes()[0], text.as_bytes())
+        .filter(|start| text[*start..].starts_with(OPENING))
+        .filter_map(|start| Some(start..start + length(&text[start..])?))
 }
 
 /// The length of the placeholder that `text` starts with, if it does. Looks no further than a

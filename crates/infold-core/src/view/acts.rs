@@ -76,23 +76,10 @@ impl TreeActs {
         Self { call_of, new, acts: acts.into() }
     }
 
-    /// For a transcript whose threads its client keeps apart: results answer calls, and no call changes the tree.
-    pub fn none(blocks: &[Block<'_>]) -> Self {
-        let mut last: HashMap<&str, usize> = HashMap::new();
-        let call_of = blocks.iter().enumerate().map(|(at, block)| match &block.kind {
-            BlockKind::Call(call) => {
-                last.insert(&call.id, at);
-                None
-            }
-            BlockKind::Result(result) => last.get(&*result.call).copied(),
-            BlockKind::Instruction
-            | BlockKind::User { .. }
-            | BlockKind::Assistant
-            | BlockKind::Reasoning
-            | BlockKind::Attachment
-            | BlockKind::Other { .. } => None,
-        });
-        Self { call_of: call_of.collect(), new: Vec::new(), acts: VecDeque::new() }
+    /// Leaves the tree as it is: the client keeps its threads apart.
+    pub fn ignore(&mut self) {
+        self.new.clear();
+        self.acts.clear();
     }
 
     /// Takes out what the calls in front of `model_end` did. Rounds have to be asked for in order. A call that was

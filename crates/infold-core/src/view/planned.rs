@@ -164,6 +164,25 @@ pub enum Reason {
     Note,
     /// The request would not have fitted the model's window.
     Rescued,
+    /// The thread's agent asked for space, and a reference replaces an older result.
+    Lightened,
+}
+
+impl Reason {
+    /// Whether what is done for it restarts a thread, and so may replace what was decided before.
+    pub fn restarts_thread(self) -> bool {
+        match self {
+            Self::Rescued | Self::Lightened => true,
+            Self::Folded
+            | Self::Isolated
+            | Self::Brief
+            | Self::Waiting
+            | Self::Scrubbed
+            | Self::Offloaded
+            | Self::Reasoning
+            | Self::Note => false,
+        }
+    }
 }
 
 /// What the engine has to do before a request can be sent.

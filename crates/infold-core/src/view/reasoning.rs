@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use super::tree::{MAIN, ThreadTree};
 use super::walk::Walk;
 use super::{BlockKind, Restart, ThreadSource, place};
+use crate::Thread;
 
 /// Between which blocks of a transcript reasoning may be sent.
 #[derive(Debug)]
@@ -38,7 +39,9 @@ impl<'r> Bounds<'r> {
             until: HashMap::new(),
             family: families(&walk.tree),
         };
-        for restart in walk.known.restarts.iter().filter(|restart| is_of_thread(restart, &walk.request.thread)) {
+        // A thread that its client keeps apart has restarts of its own.
+        let of = |root: &Thread| matches!(&walk.request.thread, ThreadSource::Named(of) if root != of);
+        for restart in walk.known.restarts.iter().filter(|restart| !restart.root.as_ref().is_some_and(of)) {
             bounds.add_restart(walk, restart);
         }
         for restart in &bounds.left_behind {
@@ -85,21 +88,14 @@ impl<'r> Bounds<'r> {
     }
 }
 
-/// Whether a restart may concern a request. One of a thread that its client keeps apart concerns that thread alone.
-fn is_of_thread(restart: &Restart, thread: &ThreadSource) -> bool {
-    match thread {
-        ThreadSource::Transcript => true,
-        ThreadSource::Named(thread) => restart.root.as_ref().is_none_or(|root| root == thread),
-    }
-}
-
 /// The families that a restart concerns.
 fn concerned(walk: &Walk<'_>, families: &[usize], restart: &Restart) -> Vec<usize> {
     match restart.root.as_ref().map(|root| root.branch()) {
         None => families.to_vec(),
-        Some(_) if walk.request.thread != ThreadSource::Transcript => vec![MAIN],
-        Some(None) => vec![MAIN],
-        Some(Some(branch)) => walk.tree.find(branch).map(|node| families[node]).into_iter().collect(),
+        Some(Some(branch)) if walk.request.thread == ThreadSource::Transcript => {
+            walk.tree.find(branch).map(|node| families[node]).into_iter().collect()
+        }
+        Some(_) => vec![MAIN],
     }
 }
 

@@ -4,7 +4,7 @@ mod cleared;
 mod details;
 mod hard_cases;
 mod laws;
-mod overflow;
+mod relief;
 mod spoken_words;
 mod stored;
 pub(super) mod text;

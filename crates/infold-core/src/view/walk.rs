@@ -47,16 +47,16 @@ impl<'r> Walk<'r> {
             request,
             known,
             tree: ThreadTree::new(request.blocks, request.beginning),
-            acts: match request.thread {
-                ThreadSource::Transcript => TreeActs::of(request.blocks, known, key),
-                ThreadSource::Named(_) => TreeActs::none(request.blocks),
-            },
+            acts: TreeActs::of(request.blocks, known, key),
             actions: Vec::new(),
             dissolved: Vec::new(),
             last_turn: 0,
             folds_after: HashMap::new(),
             folds_before: HashMap::new(),
         };
+        if request.thread != ThreadSource::Transcript {
+            walk.acts.ignore();
+        }
         for fold in &known.endings {
             match &fold.place {
                 Anchor::After { call } => walk.folds_after.entry(call).or_default().push(fold),

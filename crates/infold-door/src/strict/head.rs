@@ -167,7 +167,24 @@ fn is_blank(byte: u8) -> bool {
 
 /// Whether a byte may be in a method or a header name (RFC 9110, `tchar`).
 pub(super) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    const TOKENS: [bool; 256] = tokens();
+    TOKENS[usize::from(byte)]
+}
+
+const fn tokens() -> [bool; 256] {
+    let mut tokens = [false; 256];
+    let mut byte = 0;
+    while byte < tokens.len() {
+        tokens[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let signs = *b"!#$%&'*+-.^_`|~";
+    let mut at = 0;
+    while at < signs.len() {
+        tokens[signs[at] as usize] = true;
+        at += 1;
+    }
+    tokens
 }
 
 /// Whether a byte is forbidden in a line: all control characters but the tab are. Bytes from 128 on are

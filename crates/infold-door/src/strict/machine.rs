@@ -138,7 +138,12 @@ fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Resul
     let mut is_ended = false;
     // The last four bytes. No byte of a head is 0, so 0 says that there is none before.
     let mut last_four = head.iter().rev().take(4).rev().fold(0_u32, |last, byte| last << 8 | u32::from(*byte));
-    for (index, byte) in bytes.iter().copied().enumerate() {
+    let mut index = 0;
+    while index < bytes.len() {
+        let plain = plain_run(&bytes[index..], last_four, head_bytes_max.saturating_sub(head.len() + index));
+        last_four = plain.iter().rev().take(4).rev().fold(last_four, |last, byte| last << 8 | u32::from(*byte));
+        index += plain.len();
+        let Some(byte) = bytes.get(index).copied() else { break };
         match (last_four.to_be_bytes()[3], byte) {
             (b'\r', b'\n') => {}
             (_, b'\n') => {
@@ -168,9 +173,18 @@ fn extend_head(head: &mut Vec<u8>, bytes: &[u8], head_bytes_max: usize) -> Resul
             (used, is_ended) = (index + 1, true);
             break;
         }
+        index += 1;
     }
     head.extend_from_slice(&bytes[..used]);
     Ok((used, is_ended))
+}
+
+/// The bytes of a head, as many as there is room for, up to the next one that has to be judged by itself.
+fn plain_run(bytes: &[u8], last_four: u32, room_bytes: usize) -> &[u8] {
+    let is_line_end = last_four.to_be_bytes()[3] == b'\r';
+    let room_bytes = if is_line_end { 0 } else { room_bytes.min(bytes.len()) };
+    let plain = bytes[..room_bytes].iter().take_while(|byte| !is_forbidden(**byte)).count();
+    &bytes[..plain]
 }
 
 #[cfg(test)]

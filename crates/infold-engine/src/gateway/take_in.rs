@@ -5,14 +5,16 @@
 
 use std::sync::OnceLock;
 
-use infold_core::{BlobId, Command, Counter, Decision, Principal, Scrubbed, Session, SessionId, Thread};
+use infold_core::{
+    BlobId, Command, Counter, Decision, Principal, ScrubError, Scrubbed, Session, SessionId, TextSize, Thread,
+};
 use infold_store::{Loaded, NewDecisions};
 use serde_json::json;
 
 use super::place::{CountedPlace, FoundPlace};
 use super::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
 use crate::change::{Proposal, SessionChange, notice};
-use crate::intake::{Offload, ResultSource, ScrubbedRelay};
+use crate::intake::{CallWords, Offload, ResultSource, ScrubbedRelay};
 use crate::observe::has_open_sibling;
 use crate::open::{asker, ended_branches_for};
 use crate::turn::Shaping;
@@ -46,7 +48,32 @@ struct Admitted {
     over: Option<Option<Notice>>,
 }
 
+/// A call of another server's tool that was begun, with what is recorded of it beside its result.
+#[derive(Debug)]
+pub struct BegunCall {
+    call: RelayedCall,
+    words: Result<CallWords, ScrubError>,
+    arguments_size: FrontSize,
+}
+
+/// The size of a text, as far as it is counted.
+#[derive(Debug, Clone, Copy, Default)]
+struct FrontSize {
+    front: TextSize,
+    front_bytes: usize,
+    bytes: usize,
+}
+
 impl Engine {
+    /// Makes ready what is recorded of a call beside its result. It needs nothing of the result, so it can be done while
+    /// the server works; what went wrong with it is said when the result is taken in.
+    pub async fn begin_relayed(&self, call: RelayedCall) -> BegunCall {
+        let call = with_call_id(call);
+        let words = self.scrub_call(&call).await;
+        let arguments = words.as_ref().ok().map(|words| words.arguments.as_str());
+        BegunCall { arguments_size: arguments.map(FrontSize::of).unwrap_or_default(), call, words }
+    }
+
     /// Takes in the result of another server's tool: takes out what cannot be seen and secrets, offloads it if it is long
     /// or does not fit its branch's budget, and counts it where it belongs. If the store cannot take it, it is shown as
     /// it is, without secrets.
@@ -54,14 +81,16 @@ impl Engine {
     pub async fn take_in_relayed(
         &self,
         who: &Principal,
-        call: RelayedCall,
+        begun: BegunCall,
         result: RelayedResult,
     ) -> Result<RelayedShown, Error> {
+        let BegunCall { call, words, arguments_size } = begun;
         let place = self.find_place(who, &call.place).await?;
-        let call = with_call_id(call);
         let source = self.source_for(who, &place, &call).await;
-        let scrubbed = self.scrub_relayed(&call, result, source).await?;
-        let relay = WeighedRelay::new(scrubbed, self.counter_for_place(who, &place));
+        let scrubbed = self.scrub_relayed((&call, words?), result, source).await?;
+        let counter = self.counter_for_place(who, &place);
+        let tokens_in = arguments_size.tokens(counter);
+        let relay = WeighedRelay { scrubbed, counter, tokens_in, content_tokens: OnceLock::new() };
 
         let taken = match &place {
             FoundPlace::Proxied { session, thread } => {
@@ -209,11 +238,6 @@ impl Engine {
 }
 
 impl WeighedRelay {
-    fn new(scrubbed: ScrubbedRelay, counter: Counter) -> Self {
-        let tokens_in = count_front(counter, scrubbed.result.arguments.as_str());
-        Self { scrubbed, counter, tokens_in, content_tokens: OnceLock::new() }
-    }
-
     fn tokens(&self, text: &Scrubbed) -> u64 {
         let count = || count_front(self.counter, text.as_str());
         let is_content = std::ptr::eq(text, &self.scrubbed.result.content);
@@ -306,7 +330,21 @@ fn is_over(session: &Session, thread: &Thread) -> bool {
 
 /// Counts the tokens of a text; of a long one only the front, from which the whole is estimated.
 fn count_front(counter: Counter, text: &str) -> u64 {
-    let front = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
-    let tokens = counter.count(front);
-    if front.len() == text.len() { tokens } else { tokens * text.len() as u64 / (front.len() as u64).max(1) }
+    FrontSize::of(text).tokens(counter)
+}
+
+impl FrontSize {
+    fn of(text: &str) -> Self {
+        let front = &text[..text.floor_char_boundary(COUNTED_BYTES_MAX)];
+        Self { front: TextSize::of(front), front_bytes: front.len(), bytes: text.len() }
+    }
+
+    /// How many tokens the whole text has, by its front.
+    fn tokens(&self, counter: Counter) -> u64 {
+        let tokens = counter.tokens(&self.front);
+        if self.front_bytes == self.bytes {
+            return tokens;
+        }
+        tokens * self.bytes as u64 / (self.front_bytes as u64).max(1)
+    }
 }

@@ -4,13 +4,15 @@
 //! begin in one of them and end in the next; a string of the structured content with its key, which may say that it is
 //! one. What both say is kept and counted once.
 
-use infold_core::{BlobId, Field, Mentions, Scrubbed, ToolResult, reference, strip_hostile, strip_hostile_in};
+use infold_core::{
+    BlobId, Field, Mentions, ScrubError, Scrubbed, ToolResult, reference, strip_hostile, strip_hostile_in,
+};
 use infold_store::CountedCall;
 use serde_json::Value;
 
 use super::{
-    INLINE_BYTES_MAX, NewResult, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, digest,
-    shape_all,
+    INLINE_BYTES_MAX, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, can_be_read_back,
+    digest, shape_all,
 };
 use crate::{Engine, Error, Failure, RelayedCall, RelayedResult, random};
 
@@ -24,6 +26,15 @@ pub(crate) struct ScrubbedRelay {
     pub(crate) structured: Option<Value>,
 }
 
+/// What is recorded of a call beside its result, without secrets.
+#[derive(Debug)]
+pub(crate) struct CallWords {
+    tool: Scrubbed,
+    pub(crate) arguments: Scrubbed,
+    /// The call's id, and the same without secrets; `None` if it has no proper one.
+    call_id: Option<(String, Scrubbed)>,
+}
+
 /// A result without what cannot be seen.
 struct OpenedResult {
     texts: Vec<String>,
@@ -33,22 +44,28 @@ struct OpenedResult {
 }
 
 impl Engine {
+    /// Takes the secrets out of what is recorded of a call beside its result.
+    pub(crate) async fn scrub_call(&self, call: &RelayedCall) -> Result<CallWords, ScrubError> {
+        let tool = Field::TOOL_NAME.clean(&call.tool).unwrap_or_else(|_| "tool".to_owned());
+        // A client may send any id along: an improper one is left out, not refused.
+        let call_id = call.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
+
+        let words = vec![tool, call.arguments.clone(), call_id.clone().unwrap_or_default()];
+        let mut words = self.scrub_or_withhold(words).await?.into_iter();
+        let [tool, arguments, scrubbed_id] = [(); 3].map(|()| words.next().unwrap_or_default());
+        Ok(CallWords { tool, arguments, call_id: call_id.map(|id| (id, scrubbed_id)) })
+    }
+
     /// Takes the secrets out of a result, and writes a stand-in for it if it may be offloaded.
     pub(crate) async fn scrub_relayed(
         &self,
-        call: &RelayedCall,
+        (call, words): (&RelayedCall, CallWords),
         result: RelayedResult,
         source: Option<ResultSource>,
     ) -> Result<ScrubbedRelay, Error> {
         let opened = OpenedResult::make(result).await?;
-        let tool = Field::TOOL_NAME.clean(&call.tool).unwrap_or_else(|_| "tool".to_owned());
-        // A client may send any id along: an improper one is left out, not refused.
-        let call_id = call.call_id.as_deref().and_then(|id| Field::CALL_ID.clean(id).ok());
-        let may_go = is_offloadable(call);
+        let may_go = can_be_read_back(&call.tool, &call.arguments);
 
-        let beside = vec![tool, call.arguments.clone(), call_id.clone().unwrap_or_default()];
-        let mut beside = self.scrub_or_withhold(beside).await?.into_iter();
-        let [tool, arguments, scrubbed_call_id] = [(); 3].map(|()| beside.next().unwrap_or_default());
         let parts = self.scrub_parts_or_withhold(opened.texts).await?;
         let structured = match &opened.structured {
             Some(structured) => Some(Box::pin(self.scrub_value(structured)).await?),
@@ -59,11 +76,13 @@ impl Engine {
             Some(_) | None => joined(&parts),
         };
 
+        let CallWords { tool, arguments, call_id } = words;
+        let (call_id, scrubbed_call_id) = call_id.unzip();
         let result = ScrubbedResult {
             call: digest(&[call.call_id.as_deref().unwrap_or_default()]),
-            digest: digest(&[content.as_str()]),
-            call_id: call_id.clone().unwrap_or_default(),
-            scrubbed_call_id: call_id.map(|_| scrubbed_call_id),
+            came_as: None,
+            call_id: call_id.unwrap_or_default(),
+            scrubbed_call_id,
             tool,
             arguments,
             content,
@@ -116,19 +135,6 @@ impl ScrubbedResult {
         let offloaded = Some((blob.clone(), shown.as_str().to_owned()));
         CountedCall { call: self.call, content: digest(&[shown.as_str()]), offloaded }
     }
-}
-
-/// Whether a call's result could be read back if it were offloaded.
-fn is_offloadable(call: &RelayedCall) -> bool {
-    let new = NewResult {
-        call_id: String::new(),
-        tool: call.tool.clone(),
-        arguments: call.arguments.clone(),
-        texts: Vec::new(),
-        remarks: None,
-        is_all_text: true,
-    };
-    new.can_go()
 }
 
 fn joined(parts: &[Scrubbed]) -> Scrubbed {

@@ -18,7 +18,7 @@ impl<K: Hash + Eq, V> BoundedMap<K, V> {
 
     /// Looks up a value, which then counts as used.
     pub(crate) fn get(&mut self, key: &K) -> Option<&V> {
-        if !self.young.contains_key(key) {
+        if !self.old.is_empty() && !self.young.contains_key(key) {
             let (key, value) = self.old.remove_entry(key)?;
             self.insert(key, value);
         }
@@ -30,7 +30,9 @@ impl<K: Hash + Eq, V> BoundedMap<K, V> {
         if self.young.len() >= self.generation_max && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
         }
-        self.old.remove(&key);
+        if !self.old.is_empty() {
+            self.old.remove(&key);
+        }
         self.young.insert(key, value);
     }
 }

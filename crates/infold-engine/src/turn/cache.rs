@@ -11,14 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use infold_core::view::{BlockKey, BranchState, LastAnswer};
-use infold_core::{Owner, SessionId};
+use infold_core::{Owner, SessionId, Thread};
 use tokio::sync::OwnedMutexGuard;
 
 use super::known_session::KnownSession;
+use super::lighten::ThreadLoad;
 use super::mentioned::Mentioned;
 
 /// What an entry of a set or map costs beside its content, roughly.
 const ENTRY_BYTES: usize = 64;
+/// How many threads of a session figures are held of.
+const THREADS_MAX: usize = 64;
 
 /// The caches of the sessions that were used last.
 pub(crate) struct SessionCaches {
@@ -45,6 +48,19 @@ pub(super) struct SessionSlot {
     rescues: AtomicU32,
     /// Whether the model's last answer broke off.
     has_broken_off: AtomicBool,
+    /// What is known of the threads' last requests.
+    threads: Mutex<HashMap<Thread, ThreadFigures>>,
+}
+
+/// What is known of a thread by its last request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ThreadFigures {
+    /// What offloading would free.
+    pub(super) load: Option<ThreadLoad>,
+    /// Tokens of the prompt and the answer, as the provider reported them.
+    pub(super) used_tokens: Option<u64>,
+    /// What offloading was expected to free when nothing could be offloaded.
+    pub(super) in_vain_tokens: Option<u64>,
 }
 
 impl SessionSlot {
@@ -83,6 +99,37 @@ impl SessionSlot {
     /// Records how the model's answer to a turn ended.
     pub(super) fn answered(&self, how: LastAnswer) {
         self.has_broken_off.store(how == LastAnswer::BrokeOff, Ordering::Relaxed);
+    }
+
+    /// What is known of a thread's last request.
+    pub(super) fn figures(&self, thread: &Thread) -> ThreadFigures {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.get(thread).copied().unwrap_or_default()
+    }
+
+    /// Records what offloading results of a thread would free.
+    pub(super) fn note_load(&self, thread: &Thread, load: ThreadLoad) {
+        self.change_figures(thread, |figures| figures.load = Some(load));
+    }
+
+    /// Records what a thread's last request and its answer took, as the provider counted them.
+    pub(super) fn note_used(&self, thread: &Thread, used_tokens: u64) {
+        self.change_figures(thread, |figures| figures.used_tokens = Some(used_tokens));
+    }
+
+    /// Records that nothing could be offloaded from a thread, whatever was expected.
+    pub(super) fn lightened_in_vain(&self, thread: &Thread) {
+        self.change_figures(thread, |figures| {
+            figures.in_vain_tokens = Some(figures.load.map_or(0, |load| load.freed_tokens));
+        });
+    }
+
+    fn change_figures(&self, thread: &Thread, change: impl FnOnce(&mut ThreadFigures)) {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if threads.len() >= THREADS_MAX && !threads.contains_key(thread) {
+            threads.clear();
+        }
+        change(threads.entry(thread.clone()).or_default());
     }
 
     /// Records that a request fitted by itself, which ends a row of rescues.
@@ -170,6 +217,12 @@ impl SessionCaches {
         let (slot, used) = held.slots.entry((owner.clone(), session.clone())).or_default();
         *used = now;
         Arc::clone(slot)
+    }
+
+    /// Returns the slot of a session, if there is one.
+    pub(super) fn held(&self, owner: &Owner, session: &SessionId) -> Option<Arc<SessionSlot>> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.slots.get(&(owner.clone(), session.clone())).map(|(slot, _)| Arc::clone(slot))
     }
 
     /// Updates how much is held of a session. If that is too much over all sessions, drops those that were used longest

@@ -21,12 +21,17 @@ impl Engine {
         if rewrites.is_empty() {
             return Ok(());
         }
-        self.save(who, session, NewDecisions { rewrites, edits: Edits::Yes, ..NewDecisions::default() }).await
+        self.save_decisions(who, session, NewDecisions { rewrites, edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 
     /// Stores words of infold's that follow a result.
     pub(super) async fn store_note(&self, who: &Principal, session: &SessionId, note: Note) -> Result<(), Error> {
-        self.save(who, session, NewDecisions { notes: vec![note], edits: Edits::Yes, ..NewDecisions::default() }).await
+        self.save_decisions(
+            who,
+            session,
+            NewDecisions { notes: vec![note], edits: Edits::Yes, ..NewDecisions::default() },
+        )
+        .await
     }
 
     /// Stores that threads were restarted at a place.
@@ -36,8 +41,12 @@ impl Engine {
         session: &SessionId,
         restart: Restart,
     ) -> Result<KnownSession, Error> {
-        self.save(who, session, NewDecisions { restarts: vec![restart], edits: Edits::Yes, ..NewDecisions::default() })
-            .await?;
+        self.save_decisions(
+            who,
+            session,
+            NewDecisions { restarts: vec![restart], edits: Edits::Yes, ..NewDecisions::default() },
+        )
+        .await?;
         self.known_session(who, session).await
     }
 
@@ -53,7 +62,7 @@ impl Engine {
         let texts = self.scrub_or_withhold(texts).await?.into_iter().map(Scrubbed::into_string);
         let answers = calls.into_iter().zip(texts).collect();
 
-        self.save(who, session, NewDecisions { answers, ..NewDecisions::default() }).await?;
+        self.save_decisions(who, session, NewDecisions { answers, ..NewDecisions::default() }).await?;
 
         self.known_session(who, session).await
     }
@@ -65,7 +74,7 @@ impl Engine {
         session: &SessionId,
         place: BlockKey,
     ) -> Result<KnownSession, Error> {
-        self.save(who, session, NewDecisions { continued: vec![place], ..NewDecisions::default() }).await?;
+        self.save_decisions(who, session, NewDecisions { continued: vec![place], ..NewDecisions::default() }).await?;
         self.known_session(who, session).await
     }
 
@@ -83,17 +92,27 @@ impl Engine {
         let [arguments, answer] = [(); 2].map(|()| texts.next().unwrap_or_default());
         let call = ScriptedCall { tool: call.tool, arguments, answer };
 
-        self.save(who, session, NewDecisions { scripted: vec![(run_by.to_owned(), call)], ..NewDecisions::default() })
-            .await
+        self.save_decisions(
+            who,
+            session,
+            NewDecisions { scripted: vec![(run_by.to_owned(), call)], ..NewDecisions::default() },
+        )
+        .await
     }
 
     /// Stores that the session's model was sent something other than its client sent. It is called when the first plan
     /// with edits is about to be sent.
     pub(crate) async fn store_edited(&self, who: &Principal, session: &SessionId) -> Result<(), Error> {
-        self.save(who, session, NewDecisions { edits: Edits::Yes, ..NewDecisions::default() }).await
+        self.save_decisions(who, session, NewDecisions { edits: Edits::Yes, ..NewDecisions::default() }).await
     }
 
-    async fn save(&self, who: &Principal, session: &SessionId, new: NewDecisions) -> Result<(), Error> {
+    /// Stores decisions, in one transaction.
+    pub(super) async fn save_decisions(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        new: NewDecisions,
+    ) -> Result<(), Error> {
         self.store_with_blobs(who, session, Vec::new(), new).await
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use infold_core::view::{BranchState, ScriptedCall, StoredBranch, StoredDecisions};
-use infold_core::{Branch, BranchId, EndReason, Principal, Session, SessionId, partial_result};
+use infold_core::{Branch, BranchId, EndReason, Principal, Session, SessionId, Thread, partial_result};
 use infold_store::{DecisionRows, EndedBranches, SessionKey, Target};
 
 use crate::{Engine, Error, Failure};
@@ -19,6 +19,8 @@ pub(crate) struct KnownSession {
     /// Whether the session's model was ever sent something other than its client sent. If so, reasoning that the client
     /// holds may be bound to what was sent.
     pub has_edited: bool,
+    /// Threads whose agents have asked for space.
+    pub to_lighten: Vec<Thread>,
     /// How many events the session had when this was read.
     version: u64,
     /// How many appends had stored decisions when this was read.
@@ -97,6 +99,7 @@ impl KnownSession {
         Self {
             is_new: false,
             has_edited,
+            to_lighten: rows.to_lighten,
             version: session.version,
             decided: rows.appends,
             tree: TreeFigures::of(session),

@@ -189,7 +189,7 @@ impl Prepared<'_> {
 }
 
 /// Whether a client asks for the largest window in its headers.
-fn asks_for_long_window(headers: &[(String, String)]) -> bool {
+pub(super) fn asks_for_long_window(headers: &[(String, String)]) -> bool {
     let betas = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETAS));
     betas.flat_map(|(_, list)| list.split(',')).any(|beta| beta.trim().starts_with(LONG_WINDOW))
 }
@@ -296,6 +296,9 @@ impl PendingRequest {
     /// Counts the answer in its thread.
     async fn meter(&self, engine: &Engine) {
         let RequestSeen { session, thread, kind, usage, estimated, .. } = &self.seen;
+        if let (RequestKind::Turn, Some(usage)) = (kind, usage) {
+            self.slot.note_used(thread, usage.prompt_tokens().saturating_add(usage.output_tokens));
+        }
         if *kind != RequestKind::Turn || (usage.is_none() && estimated.is_none()) {
             return;
         }

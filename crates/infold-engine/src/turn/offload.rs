@@ -1,7 +1,7 @@
-//! Offloads results of a request that its model cannot take: the thread is restarted with references in their places.
+//! Offloads results that a thread has had before: it is restarted with references in their places.
 //!
-//! Must hold: results and references were counted when they were first seen, so nothing is counted here; all of a
-//! rescue is stored, or nothing.
+//! Must hold: results and references were counted when they were first seen, so nothing is counted here; all of it is
+//! stored, or nothing.
 
 use infold_core::view::{Note, Replacement, Restart};
 use infold_core::{Mentions, Principal, Scrubbed, SessionId, Thread};
@@ -18,8 +18,8 @@ pub(super) struct OffloadCandidate {
     pub(super) blob: NewBlob,
 }
 
-/// Everything that a rescue stores.
-pub(super) struct StoredRescue {
+/// Everything that is stored when results of a thread are offloaded.
+pub(super) struct StoredRelief {
     /// The results that are offloaded.
     pub(super) blobs: Vec<NewBlob>,
     /// The bytes that are sent in their places, by the ids of their calls.
@@ -28,6 +28,8 @@ pub(super) struct StoredRescue {
     pub(super) restart: Restart,
     /// The receipt, which says to the model what was done.
     pub(super) note: Note,
+    /// The thread, if its agent had asked for it.
+    pub(super) lightened: Option<Thread>,
 }
 
 impl Engine {
@@ -48,19 +50,20 @@ impl Engine {
         Ok(results.iter().map(|result| candidate(result, thread)).collect())
     }
 
-    /// Stores a rescue in one transaction.
-    pub(super) async fn store_rescue(
+    /// Stores in one transaction that results were offloaded.
+    pub(super) async fn store_relief(
         &self,
         who: &Principal,
         session: &SessionId,
-        rescue: StoredRescue,
+        stored: StoredRelief,
     ) -> Result<(), Error> {
-        let StoredRescue { blobs, rewrites, restart, note } = rescue;
+        let StoredRelief { blobs, rewrites, restart, note, lightened } = stored;
         let offloaded = blobs.len();
         let new = NewDecisions {
             rewrites,
             restarts: vec![restart],
             notes: vec![note],
+            lightened: lightened.into_iter().collect(),
             edits: Edits::Yes,
             ..NewDecisions::default()
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use infold_core::view::RequestKind;
+use infold_core::view::{BranchState, RequestKind, StoredDecisions, ThreadSource};
 use infold_core::{BranchId, EndReason, ModelWindows, Principal, ScrubError, SessionId, Thread};
 use infold_wire::ProviderRefusal;
 use infold_wire::request::Api;
@@ -23,6 +23,10 @@ pub struct TurnSettings {
     pub windows: ModelWindows,
     /// How many tokens of a window a rescue leaves free.
     pub reserve_tokens: u64,
+    /// How many tokens of a thread's newest results stay if its agent asks for space.
+    pub kept_results_tokens: u64,
+    /// Whether models get notes of how much of their window is used.
+    pub context_notes: ContextNotes,
     /// How many sessions are held in memory.
     pub sessions_max: usize,
     /// How many bytes are held in memory for all sessions together.
@@ -38,6 +42,15 @@ pub enum KeptCalls {
     Own,
     /// All calls, because there is a gateway, by which others' tools are called too.
     All,
+}
+
+/// Whether models get notes of how much of their window is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextNotes {
+    /// They do, once most of it is, if they can ask for space.
+    On,
+    /// They do not.
+    Off,
 }
 
 /// Whether long results are offloaded.
@@ -118,6 +131,19 @@ pub struct EndedBranch {
     pub reason: EndReason,
     /// What its parent gets.
     pub result: String,
+}
+
+impl EndedBranch {
+    /// The branch whose thread a client names, if it has ended.
+    pub(super) fn of(thread: &ThreadSource, known: &StoredDecisions) -> Option<Self> {
+        let ThreadSource::Named(Thread::Branch(branch)) = thread else { return None };
+        match &known.branches.get(branch)?.state {
+            BranchState::Open { .. } => None,
+            BranchState::Ended { reason, result } => {
+                Some(Self { branch: branch.clone(), reason: *reason, result: result.clone() })
+            }
+        }
+    }
 }
 
 /// Why nothing may be sent: the request could not be searched for secrets.

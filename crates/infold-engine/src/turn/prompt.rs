@@ -11,8 +11,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use infold_core::record::WarningKind;
 use infold_core::view::{
-    self, BlockKind, BranchState, Edit, LastAnswer, PlanAction, Reason, Restart, StoredDecisions, ThreadSource,
-    ViewPiece, ViewPlan,
+    self, Edit, LastAnswer, PlanAction, RequestKind, Restart, StoredDecisions, ViewPiece, ViewPlan,
 };
 use infold_core::{ScrubError, Thread};
 use infold_wire::request::Request;
@@ -21,7 +20,7 @@ use super::cache::SessionCache;
 use super::carry_out::Adoption;
 use super::identify::Identity;
 use super::known_session::KnownSession;
-use super::words::add_scrubbed;
+use super::words::{add_scrubbed, scrubbed_results};
 use super::{EndedBranch, ModelRequest, Purpose};
 use crate::{Engine, Error, Failure};
 
@@ -117,6 +116,8 @@ pub(super) struct SentPrompt {
     pub(super) reads_results: bool,
     /// Blocks of results that are sent without their secrets and otherwise unchanged.
     pub(super) scrubbed: Vec<usize>,
+    /// Whether the thread's agent has asked for space.
+    pub(super) is_to_lighten: bool,
     pub(super) warnings: Vec<(WarningKind, String)>,
     /// The branch whose thread it is, if that has ended and its client does not know.
     pub(super) over: Option<EndedBranch>,
@@ -163,12 +164,13 @@ impl Engine {
         if turn.purpose == Purpose::Send && !plan.edits.is_empty() && !known.has_edited {
             self.remember_edited(turn, &mut known).await;
         }
-        let scrubbed = scrubbed(&turn.request, &plan.pieces, &known);
-        let over = ended(&turn.identity.thread, &known);
+        let scrubbed = scrubbed_results(&turn.request, &plan.pieces, &known);
+        let over = EndedBranch::of(&turn.identity.thread, &known.decisions);
+        let is_to_lighten = is_asked_for_space(turn, &plan, &known);
         // A plan for a count may rest on decisions that are not stored.
         let is_stored = !std::mem::take(&mut cache.has_passing);
         cache.known = is_stored.then_some(known);
-        let mut prompt = SentPrompt { scrubbed, over, ..SentPrompt::of(turn, plan) };
+        let mut prompt = SentPrompt { scrubbed, is_to_lighten, over, ..SentPrompt::of(turn, plan) };
         prompt.warnings.extend(warnings.into_iter().map(|text| (WarningKind::PlaceholderWritten, text)));
         Ok(prompt)
     }
@@ -185,7 +187,8 @@ impl Engine {
         }
         let warnings = self.note_placeholders(turn, &plan, known).await?;
         let is_warned = self.note_budget(turn, &plan, known).await?;
-        if warnings.is_empty() && !is_warned {
+        let is_noted = self.note_context_use(turn, &plan, known).await?;
+        if warnings.is_empty() && !is_warned && !is_noted {
             return Ok((plan, warnings));
         }
         Ok((self.plan(turn, cache, known).await?, warnings))
@@ -287,35 +290,9 @@ impl Engine {
     }
 }
 
-/// The branch whose thread a client names, if it has ended.
-fn ended(thread: &ThreadSource, known: &KnownSession) -> Option<EndedBranch> {
-    let ThreadSource::Named(Thread::Branch(branch)) = thread else { return None };
-    match &known.decisions.branches.get(branch)?.state {
-        BranchState::Open { .. } => None,
-        BranchState::Ended { reason, result } => {
-            Some(EndedBranch { branch: branch.clone(), reason: *reason, result: result.clone() })
-        }
-    }
-}
-
-/// The results that a plan sends without their secrets and otherwise unchanged.
-fn scrubbed(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
-    let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
-        BlockKind::Result(result) => {
-            let rewrite = known.decisions.rewrites.get(&*result.call);
-            rewrite.is_some_and(|rewrite| rewrite.content == result.content && rewrite.reason == Reason::Scrubbed)
-        }
-        _ => false,
-    };
-    let rewritten = pieces.iter().filter_map(|piece| match piece {
-        ViewPiece::Content { block, .. } => Some(*block),
-        ViewPiece::Keep(_)
-        | ViewPiece::Text { .. }
-        | ViewPiece::Words { .. }
-        | ViewPiece::Quote { .. }
-        | ViewPiece::Say { .. } => None,
-    });
-    rewritten.filter(|at| is_scrubbed(*at)).collect()
+/// Whether the agent of the thread that a request is sent in has asked for space.
+pub(super) fn is_asked_for_space(turn: &AgentTurn<'_>, plan: &ViewPlan, known: &KnownSession) -> bool {
+    turn.identity.kind == RequestKind::Turn && known.to_lighten.contains(&plan.thread)
 }
 
 impl SentPrompt {
@@ -341,6 +318,7 @@ impl SentPrompt {
             pieces: is_edited.then_some(plan.pieces),
             reads_results: plan.reads_results,
             scrubbed: Vec::new(),
+            is_to_lighten: false,
             warnings: Vec::new(),
             over: None,
         }

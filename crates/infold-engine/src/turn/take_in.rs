@@ -182,7 +182,7 @@ impl Admission {
             ShownResult::Reference { text, blob } => Some((blob.clone(), text.clone())),
             ShownResult::AsItIs | ShownResult::Parts(_) => None,
         };
-        self.counted.push(CountedCall { call: result.call, content: result.digest, offloaded });
+        self.counted.push(CountedCall { call: result.call, content: result.digest(), offloaded });
         room.take(tokens);
         shown
     }
@@ -199,7 +199,7 @@ fn as_before(before: &CountedCall, result: &ScrubbedResult) -> ShownResult {
     match &before.offloaded {
         // The gateway has put the reference there.
         Some((_, text)) if *text == result.content.as_str() => result.stays.clone(),
-        Some((blob, text)) if before.content == result.digest => {
+        Some((blob, text)) if before.content == result.digest() => {
             ShownResult::Reference { text: text.clone(), blob: blob.clone() }
         }
         Some(_) | None => result.stays.clone(),

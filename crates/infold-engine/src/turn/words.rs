@@ -11,6 +11,7 @@ use infold_core::view::{
 };
 use infold_core::{Scrubbed, Thread};
 use infold_wire::FlattenedConversation;
+use infold_wire::request::Request;
 
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
@@ -94,6 +95,26 @@ impl Engine {
         let plan = self.plan_view(&request, &known?.decisions).ok()?;
         (plan.thread == Thread::Main).then(|| flattened.write(&plan.pieces))
     }
+}
+
+/// The results that a plan sends without their secrets and otherwise unchanged.
+pub(super) fn scrubbed_results(request: &Request<'_>, pieces: &[ViewPiece], known: &KnownSession) -> Vec<usize> {
+    let is_scrubbed = |at: usize| match &request.blocks()[at].kind {
+        BlockKind::Result(result) => {
+            let rewrite = known.decisions.rewrites.get(&*result.call);
+            rewrite.is_some_and(|rewrite| rewrite.content == result.content && rewrite.reason == Reason::Scrubbed)
+        }
+        _ => false,
+    };
+    let rewritten = pieces.iter().filter_map(|piece| match piece {
+        ViewPiece::Content { block, .. } => Some(*block),
+        ViewPiece::Keep(_)
+        | ViewPiece::Text { .. }
+        | ViewPiece::Words { .. }
+        | ViewPiece::Quote { .. }
+        | ViewPiece::Say { .. } => None,
+    });
+    rewritten.filter(|at| is_scrubbed(*at)).collect()
 }
 
 /// Adds blocks to those that were scrubbed.

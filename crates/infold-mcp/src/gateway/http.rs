@@ -13,6 +13,7 @@ mod reading;
 mod sse;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -45,6 +46,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TELL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the server has to take note of a session's end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Room for a request's body at first, so that a usual one is not moved while it is written.
+const BODY_BYTES_USUAL: usize = 1 << 10;
+/// Headers of a request besides the user's own.
+const HEADERS_USUAL: usize = 8;
 /// Redirects within the server's own origin.
 const REDIRECTS_MAX: usize = 3;
 
@@ -173,22 +178,25 @@ impl HttpLeg {
             return Err(LinkError::Closed);
         }
         let mut unanswered = Unanswered { leg: self, id: request.id, era: request.era, is_sent: false };
-        let exchange = async {
-            let begins = request.method == "initialize";
-            if begins {
-                self.forget_session();
-            }
-            unanswered.is_sent = !begins;
-            let body = self.body(request.message)?;
-            let mut message = self.post(body, request.era);
-            headers::add_standard(&mut message.headers, request);
-            let response = self.send(message).await?;
-            if begins {
-                self.note_session(&response);
-            }
-            self.read_answer(request, response).await
+        let outcome = {
+            // It is large, so it is made where it stays.
+            let exchange = pin!(async {
+                let begins = request.method == "initialize";
+                if begins {
+                    self.forget_session();
+                }
+                unanswered.is_sent = !begins;
+                let body = self.body(request.message)?;
+                let mut message = self.post(body, request.era);
+                headers::add_standard(&mut message.headers, request);
+                let response = self.send(message).await?;
+                if begins {
+                    self.note_session(&response);
+                }
+                self.read_answer(request, response).await
+            });
+            self.closing.run_until_cancelled(exchange).await.unwrap_or(Err(LinkError::Closed))
         };
-        let outcome = self.closing.run_until_cancelled(exchange).await.unwrap_or(Err(LinkError::Closed));
         unanswered.is_sent = false;
         outcome.map_err(|error| self.without_secrets(error))
     }
@@ -215,14 +223,15 @@ impl HttpLeg {
         }
     }
 
-    fn body(&self, message: &Value) -> Result<String, LinkError> {
+    fn body(&self, message: &Value) -> Result<Vec<u8>, LinkError> {
+        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
         // A value that was parsed can be written.
-        let (body, bytes_max) = (serde_json::to_string(message).unwrap_or_default(), self.parts.message_bytes_max);
-        let bytes = body.len();
+        let _ = serde_json::to_writer(&mut body, message);
+        let (bytes, bytes_max) = (body.len(), self.parts.message_bytes_max);
         if bytes > bytes_max { Err(LinkError::RequestTooLong { bytes, bytes_max }) } else { Ok(body) }
     }
 
-    fn post(&self, body: String, era: LinkEra) -> Outgoing {
+    fn post(&self, body: Vec<u8>, era: LinkEra) -> Outgoing {
         let mut message = self.to(Method::POST, era);
         message.headers.insert(CONTENT_TYPE, JSON);
         message.body = body.into();
@@ -232,6 +241,7 @@ impl HttpLeg {
     /// A request with the headers that every one has.
     fn to(&self, method: Method, era: LinkEra) -> Outgoing {
         let mut headers = self.headers.clone();
+        headers.reserve(HEADERS_USUAL);
         headers.insert(ACCEPT, BOTH_FORMS);
         headers.insert(ACCEPT_ENCODING, UNCOMPRESSED);
         if era == LinkEra::Legacy {

@@ -1,5 +1,6 @@
 //! One connection to one server, whichever way it is reached.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -150,8 +151,9 @@ impl ServerLink {
         match (outcome, again) {
             // The server does not know the session, so it has not begun with the request either.
             (Err(LinkError::SessionGone), Some(params)) => {
-                self.open_again(openings).await?;
-                self.attempt(method, params, &options).await
+                // Boxed, because every request would otherwise be as large as two.
+                Box::pin(self.open_again(openings)).await?;
+                Box::pin(self.attempt(method, params, &options)).await
             }
             (outcome, _) => outcome,
         }
@@ -206,7 +208,8 @@ impl ServerLink {
         };
         let message = message::request(id, method, meta.added_to(params));
         let _entered = self.router.enter(id, options);
-        let answer = async {
+        // It is large, so it is made where it stays.
+        let answer = pin!(async {
             match &self.leg {
                 Leg::Child(leg) => leg.stream.request(id, &message).await,
                 Leg::Http(leg) => {
@@ -214,8 +217,10 @@ impl ServerLink {
                     leg.request(&HttpRequest { id, era, method, message: &message, schema }).await
                 }
             }
-        };
+        });
         tokio::select! {
+            // What has come is looked at first: nothing else matters then.
+            biased;
             answer = answer => answer,
             () = options.cancel.cancelled() => Err(LinkError::Cancelled),
             () = tokio::time::sleep(Duration::from_millis(options.timeout_ms)) => {

@@ -51,7 +51,9 @@ fn has_too_many_values(bytes: &[u8]) -> bool {
 
 /// As [`read`], on this thread. The parser goes 128 levels deep, and no further.
 pub(super) fn parse(bytes: &[u8]) -> Option<Incoming> {
-    let Value::Object(mut message) = serde_json::from_slice(bytes).ok()? else { return None };
+    // Whether it is UTF-8 is found out once, and not for each of its strings.
+    let text = std::str::from_utf8(bytes).ok()?;
+    let Value::Object(mut message) = serde_json::from_str(text).ok()? else { return None };
     let params = message.remove("params").unwrap_or_default();
     let id = message.remove("id");
     match (message.remove("method"), id) {

@@ -13,8 +13,8 @@ pub(super) fn unauthenticated() -> Response {
     json_response(StatusCode::UNAUTHORIZED, body.to_string())
 }
 
-pub(super) fn json_response(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json_response(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -35,6 +35,8 @@ const EVENTS: &str = "text/event-stream";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The keys in a call's `_meta` by which a client asks for something before the answer.
 const ASKED_BEFORE: [&str; 2] = ["progressToken", "io.modelcontextprotocol/logLevel"];
+/// Room for an answer at first, so that a usual one is not moved while it is written.
+const ANSWER_BYTES_USUAL: usize = 2 << 10;
 /// The word of a schema that marks an argument which is repeated in the request's head.
 const MARK: &str = "x-mcp-header";
 /// How the header with a tool's name begins if that is written in base64.
@@ -78,7 +80,9 @@ impl PlainCall {
         if !(is_newer && takes_both && is_json && names_method) || headers.contains_key(&SESSION_ID) {
             return None;
         }
-        let PlainMessage { jsonrpc, id, method, params } = serde_json::from_slice(body).ok()?;
+        // Whether it is UTF-8 is found out once, and not for each of its strings.
+        let body = std::str::from_utf8(body).ok()?;
+        let PlainMessage { jsonrpc, id, method, params } = serde_json::from_str(body).ok()?;
         let PlainParams { name, arguments, meta } = params;
         let named = only(headers, "mcp-name").filter(|named| !named.starts_with(ENCODED));
         let is_plain = jsonrpc == "2.0" && method == METHOD && named == Some(&name);
@@ -149,8 +153,9 @@ impl<S: ServerHandler + Clone> DirectCalls<S> {
             Ok(result) => ServerJsonRpcMessage::response(ServerResult::from(result), id),
             Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
         };
-        match serde_json::to_string(&message) {
-            Ok(body) => json_response(status, body),
+        let mut body = Vec::with_capacity(ANSWER_BYTES_USUAL);
+        match serde_json::to_writer(&mut body, &message) {
+            Ok(()) => json_response(status, body),
             Err(error) => json_response(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
         }
     }

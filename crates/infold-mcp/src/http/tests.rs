@@ -124,7 +124,7 @@ async fn curl_without_an_accept_header_is_served() {
     let fixture = server(settings());
     let headers = [("content-type", "application/json"), ("accept", "*/*")];
     let reply = send(&router(&fixture), "POST", "/mcp", &headers, tools_list().to_string()).await;
-    assert_eq!(reply.json()["result"]["tools"].as_array().unwrap().len(), 11);
+    assert_eq!(reply.json()["result"]["tools"].as_array().unwrap().len(), 12);
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn an_older_client_is_served_with_and_without_its_session_id() {
 
     for headers in [vec![("mcp-session-id", id.as_str())], vec![("mcp-session-id", "of-an-earlier-run")], vec![]] {
         let reply = post(&router, &headers, tools_list()).await;
-        assert_eq!(reply.json()["result"]["tools"].as_array().unwrap().len(), 11);
+        assert_eq!(reply.json()["result"]["tools"].as_array().unwrap().len(), 12);
         assert_eq!(reply.json()["result"].get("resultType"), None);
     }
     for method in ["GET", "DELETE"] {
@@ -199,7 +199,7 @@ async fn every_response_shows_the_state_of_the_context() {
 async fn tools_can_be_discovered_with_a_plain_get() {
     let fixture = server(settings());
     let reply = send(&router(&fixture), "GET", "/mcp/tools/list", &[], String::new()).await;
-    assert_eq!(reply.json()["tools"].as_array().unwrap().len(), 11);
+    assert_eq!(reply.json()["tools"].as_array().unwrap().len(), 12);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
-use infold_engine::{Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
+use infold_engine::{BegunCall, Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, MetaObject};
 use serde_json::{Value, json};
@@ -85,13 +85,25 @@ impl Gateway {
         let began = Instant::now();
         let RelayCall { caller, way, arguments, input, .. } = relay;
         let written = arguments.to_string();
-        let result = match self.exchange((&host, &target), (arguments, &written), input, caller).await {
+        let relayed = RelayedCall {
+            place: caller.place.clone(),
+            server: target.definition.server.clone(),
+            tool: target.name.to_string(),
+            arguments: written.clone(),
+            call_id: caller.call_id.clone(),
+        };
+        // What is recorded of the call is made ready while its server works.
+        let (outcome, begun) = tokio::join!(
+            self.exchange((&host, &target), (arguments, &written), input, caller),
+            self.engine.begin_relayed(relayed),
+        );
+        let result = match outcome {
             Ok(CallOutcome::Question(asked)) => {
                 let question = Box::pin(self.question(asked, (&caller.who, &target.definition.server)));
                 return Ok(question.await?.into());
             }
             Ok(CallOutcome::Waits(asked)) => return Ok(asked.into()),
-            Ok(CallOutcome::Result(result)) => self.take_in(&target, caller, written, result).await,
+            Ok(CallOutcome::Result(result)) => self.take_in(caller, begun, result).await,
             Err(no_result) => Err(no_result),
         };
         self.count(caller, &target, &result, began.elapsed());
@@ -256,23 +268,15 @@ impl Gateway {
     /// Takes the result through the door that every result goes through.
     async fn take_in(
         &self,
-        target: &ServerTool,
         caller: &RelayCaller,
-        arguments: String,
+        begun: BegunCall,
         mut result: ServerResult,
     ) -> Result<Relayed, NoResult> {
-        let relayed = RelayedCall {
-            place: caller.place.clone(),
-            server: target.definition.server.clone(),
-            tool: target.name.to_string(),
-            arguments,
-            call_id: caller.call_id.clone(),
-        };
         let given = RelayedResult { texts: std::mem::take(&mut result.texts), structured: result.structured.take() };
         for block in &mut result.others {
             *block = Box::pin(self.engine.clean_value(block)).await.map_err(unscrubbed)?;
         }
-        let shown = self.engine.take_in_relayed(&caller.who, relayed, given).await.map_err(unscrubbed)?;
+        let shown = self.engine.take_in_relayed(&caller.who, begun, given).await.map_err(unscrubbed)?;
         Ok(Relayed { result, shown })
     }
 

@@ -139,6 +139,8 @@ impl Gateway {
         let mut progress = CallProgress::new(self.setup.heartbeat);
         loop {
             let question = tokio::select! {
+                // In this order, so that a call that is answered does not look at anything else again.
+                biased;
                 answer = &mut running.answer => {
                     // What the server said before it answered comes before the answer.
                     while let Ok(notice) = running.news.try_recv() {
@@ -151,13 +153,14 @@ impl Gateway {
                     running.cancel.cancel();
                     continue;
                 }
-                Some(notice) = running.news.recv() => {
-                    Box::pin(progress.pass_on(self, &caller.client, notice)).await;
+                () = progress.due() => {
+                    Box::pin(progress.go_on(self, &caller.client)).await;
                     continue;
                 }
                 Some(question) = running.questions.recv() => question,
-                () = progress.due() => {
-                    Box::pin(progress.go_on(self, &caller.client)).await;
+                // Last, because a server may say more than anyone can read.
+                Some(notice) = running.news.recv() => {
+                    Box::pin(progress.pass_on(self, &caller.client, notice)).await;
                     continue;
                 }
             };

@@ -233,6 +233,7 @@ async fn run_tool(
         OwnTool::ContextFork => Box::pin(tools::context_fork::run(call, &mut arguments)).await,
         OwnTool::SessionEnd => Box::pin(tools::session_end::run(call, &mut arguments)).await,
         OwnTool::ReadResult => Box::pin(tools::read_result::run(call, &mut arguments)).await,
+        OwnTool::CompactContext => Box::pin(tools::compact_context::run(call, &mut arguments)).await,
         OwnTool::MemorySearch => Box::pin(tools::memory_search::run(call, &mut arguments)).await,
         OwnTool::MemoryRecord => Box::pin(tools::memory_record::run(call, &mut arguments)).await,
         OwnTool::MemoryFeedback => Box::pin(tools::memory_feedback::run(call, &mut arguments)).await,

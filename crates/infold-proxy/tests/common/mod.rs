@@ -11,8 +11,8 @@ use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{Counter, Family, ModelWindows};
 use infold_door::{Closed, Door, DoorSettings, LongBody, Validator};
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
-    TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings,
+    Shaping, TimerSettings, TurnSettings,
 };
 use infold_proxy::{Planning, Provider, ProxySettings, Tunnels, Upstream};
 use infold_store::{Store, StoreSettings, Synchronous};
@@ -134,6 +134,8 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
             shaping,
             windows: ModelWindows { default_tokens: 200_000, models: Vec::new() },
             reserve_tokens: 60_000,
+            kept_results_tokens: 8_000,
+            context_notes: ContextNotes::Off,
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,

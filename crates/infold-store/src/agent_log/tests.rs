@@ -1,3 +1,5 @@
+//! Logs on a real database.
+
 use infold_core::view::ScrubbedJson;
 use infold_core::{Command, Session};
 use tempfile::TempDir;

@@ -58,6 +58,7 @@ fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRo
     let answers = "SELECT call, answer FROM answers WHERE session_id = ?1";
     let continued = "SELECT place FROM heard WHERE session_id = ?1";
     let scripts = "SELECT run_by, tool, arguments, answer FROM scripted WHERE session_id = ?1 ORDER BY rowid";
+    let to_lighten = "SELECT thread FROM to_lighten WHERE session_id = ?1";
     Ok(DecisionRows {
         appends,
         has_edited,
@@ -68,6 +69,7 @@ fn read_decisions(transaction: &Transaction<'_>, key: &str) -> Result<DecisionRo
         answers: all(transaction, answers, key, answer)?,
         continued: all(transaction, continued, key, |row| Ok(BlockKey(row.get(0)?)))?,
         scripted: all(transaction, scripts, key, scripted)?,
+        to_lighten: all(transaction, to_lighten, key, |row| Ok(Thread::from(row.get::<_, String>(0)?)))?,
     })
 }
 

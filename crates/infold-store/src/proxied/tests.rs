@@ -49,6 +49,8 @@ fn sample() -> NewDecisions {
         continued: vec![BlockKey([8; 16])],
         scripted: scripted(),
         counted: Vec::new(),
+        to_lighten: vec![Thread::Branch(branch_id(1)), Thread::Main],
+        lightened: Vec::new(),
         edits: Edits::Yes,
     }
 }
@@ -92,6 +94,7 @@ async fn what_was_decided_reads_back_in_another_process() {
     assert_eq!((found.decisions.restarts, found.decisions.answers), (wanted.restarts, wanted.answers));
     assert_eq!(found.decisions.continued, wanted.continued);
     assert_eq!(found.decisions.scripted, wanted.scripted, "in their order");
+    assert_eq!(found.decisions.to_lighten, wanted.to_lighten);
     assert_eq!((found.decisions.has_edited, found.decisions.appends), (true, 1));
     assert_eq!(found.session.branches.len(), 1, "ended branches are there too");
     assert_eq!(other.revision(key("s")).await.unwrap(), Some(Revision { version: 4, appends: 1 }));
@@ -121,6 +124,20 @@ async fn what_was_decided_for_a_content_stays_and_long_bytes_come_back_as_they_w
     save(&store, "s", rewrites(2, "\"for another content\"")).await;
     let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
     assert_eq!(found.rewrites, [("toolu_1".to_owned(), rewrite(2, "\"for another content\""))]);
+}
+
+#[tokio::test]
+async fn a_thread_that_is_to_be_lightened_is_known_until_it_was() {
+    let folder = TempDir::new().unwrap();
+    let store = open_store(&folder);
+    save(&store, "s", sample()).await;
+    let again = NewDecisions { to_lighten: vec![Thread::Main], ..NewDecisions::default() };
+    save(&store, "s", again).await;
+    let done = NewDecisions { lightened: vec![Thread::Main], ..NewDecisions::default() };
+    save(&store, "s", done).await;
+    let found = store.proxied(key("s")).await.unwrap().unwrap().decisions;
+    assert_eq!(found.to_lighten, [Thread::Branch(branch_id(1))], "asked for twice, and done once");
+    assert_eq!(found.appends, 3);
 }
 
 #[tokio::test]
@@ -183,6 +200,7 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
         "heard",
         "scripted",
         "counted",
+        "to_lighten",
         "chains",
         "blob_contents",
     ] {

@@ -32,6 +32,9 @@ use started::Started;
 /// How often the model is told what is wrong with its last answer, if that has to keep to a schema.
 const CORRECTIONS_MAX: u32 = 3;
 
+/// How long what is under way has to end when the run is ended.
+const ENDING_MAX: Duration = Duration::from_secs(15);
+
 /// Arguments of `exec`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
@@ -206,12 +209,21 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
     let mut opening = started.taken_over;
     opening.extend(prompt.map(|text| Entry::User { text, by: SpokenBy::Person }));
     let working = work(&agent, beginning, opening, schema.as_ref(), &args.skill);
-    let end = tokio::select! {
-        end = working => end,
-        () = stops.next() => RunEnd::Stopped(Stop::Cancelled),
-        () = time_is_over(args.seconds) => RunEnd::OutOfTime(args.seconds.unwrap_or_default()),
+    tokio::pin!(working);
+    let early = tokio::select! {
+        end = &mut working => Ok(end),
+        () = stops.next() => Err(RunEnd::Stopped(Stop::Cancelled)),
+        () = time_is_over(args.seconds) => Err(RunEnd::OutOfTime(args.seconds.unwrap_or_default())),
     };
     cancelled.cancel();
+    let end = match early {
+        Ok(end) => end,
+        Err(end) => {
+            // What is under way is ended in order, so that all that was done is in the log.
+            drop(tokio::time::timeout(ENDING_MAX, &mut working).await);
+            end
+        }
+    };
     finish(&agent, &engine, &end).await;
     timers.await?;
     let report = Report::of(&agent, &engine, &end).await?;

@@ -202,6 +202,7 @@ fn change(edit: &Edit) -> String {
         Reason::Offloaded => counted("reference", "references"),
         Reason::Reasoning => format!("dropped {}", counted("reasoning block", "reasoning blocks")),
         Reason::Note => format!("added {}", counted("note", "notes")),
+        Reason::Lightened => format!("moved {} out", counted("result", "results")),
         Reason::Rescued => format!("rescued {}", counted("block", "blocks")),
     }
 }

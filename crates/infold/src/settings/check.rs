@@ -53,6 +53,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("transcripts.entry_bytes_max", 1_024..=4_096 * MIB),
     ("transcripts.problems_max", 0..=100_000),
     ("rescue.reserve_tokens", 0..=100_000_000),
+    ("proxy.kept_results_tokens", 0..=100_000_000),
     ("proxy.body_bytes_max", 1_024..=1_024 * MIB),
     ("proxy.connect_timeout_ms", 1..=10 * MINUTE_MS),
     ("proxy.silence_timeout_ms", 100..=1_440 * MINUTE_MS),

@@ -223,6 +223,8 @@ pub struct Rescue {
 pub struct Proxy {
     pub plan: bool,
     pub shape: bool,
+    pub kept_results_tokens: u64,
+    pub context_notes: bool,
     pub body_bytes_max: usize,
     pub unsearched_paths: Vec<String>,
     pub connect_timeout_ms: u64,

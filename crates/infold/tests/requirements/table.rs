@@ -14,7 +14,7 @@ const REQUIRED: [&str; 25] = [
 ];
 
 /// The folders whose tests are named for requirements.
-const FOLDERS: [&str; 2] = ["tests/requirements", "tests/agent"];
+const FOLDERS: [&str; 4] = ["tests/requirements", "tests/agent", "tests/agent_context", "tests/proxy"];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

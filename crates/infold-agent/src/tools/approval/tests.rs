@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Approval, ApprovalMode, ApprovalRules, CommandPrefix, ProjectApprovals, ShellConfinement, decide};
+use super::{Approval, ApprovalMode, ApprovalRules, CommandPrefix, ShellConfinement, decide};
 use crate::tools::{LocalCall, LocalTool};
 
 fn prefixes(all: &[&str]) -> Vec<CommandPrefix> {
@@ -136,16 +136,6 @@ fn without_a_full_sandbox_not_everything_is_allowed() {
     assert_eq!(decided(ShellConfinement::Full), "allowed");
     assert_eq!(decided(ShellConfinement::OffByUser), "allowed");
     assert_eq!(decided(ShellConfinement::Lacking), "ask");
-}
-
-#[test]
-fn a_project_can_only_narrow() {
-    let project = ProjectApprovals { mode: Some(ApprovalMode::All), deny: prefixes(&["ls"]) };
-    let narrowed = rules(ApprovalMode::Ask).narrowed_by(&project);
-    assert_eq!(narrowed.mode, ApprovalMode::Ask);
-    assert_eq!(word(&decide(&shell("ls"), &narrowed)), "refused");
-    let project = ProjectApprovals { mode: Some(ApprovalMode::ReadOnly), deny: Vec::new() };
-    assert_eq!(rules(ApprovalMode::All).narrowed_by(&project).mode, ApprovalMode::ReadOnly);
 }
 
 #[test]

@@ -7,14 +7,25 @@ use serde_json::{Map, Value};
 
 use super::problem::{ArgumentWrong, FoundArgument, kind_of, kind_words};
 
+/// Fields that are looked at one by one: that takes less time than to hash a name, as long as there are few.
+const FEW_FIELDS_MAX: usize = 16;
+
+/// What a schema says under a keyword. It has few of them, and is asked for many.
+pub fn keyword<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if fields.len() > FEW_FIELDS_MAX {
+        return fields.get(name);
+    }
+    fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
+}
+
 /// `type`, as one word or several. A type that is not known might be any.
 pub fn wrong_type(fields: &Map<String, Value>, value: &Value) -> Option<ArgumentWrong> {
-    let kinds = match fields.get("type")? {
+    let kinds = match keyword(fields, "type")? {
         one @ Value::String(_) => std::slice::from_ref(one),
         Value::Array(kinds) => kinds.as_slice(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
     };
-    if value.is_null() && fields.get("nullable") == Some(&Value::Bool(true)) {
+    if value.is_null() && keyword(fields, "nullable") == Some(&Value::Bool(true)) {
         return None;
     }
     let words: Option<Vec<&'static str>> = kinds.iter().map(|kind| kind_words(kind.as_str()?)).collect();
@@ -38,7 +49,7 @@ pub fn wrong_count(
     count: usize,
     things: &'static str,
 ) -> impl Iterator<Item = ArgumentWrong> {
-    let bound = |keyword: &str| fields.get(keyword).filter(|bound| bound.is_number());
+    let bound = |name: &str| keyword(fields, name).filter(|bound| bound.is_number());
     let number = |bound: &&Value| bound.as_f64().unwrap_or_default();
     let too_few = bound(least).filter(|least| (count as f64) < number(least)).map(|least| format!("at least {least}"));
     let too_many = bound(most).filter(|most| (count as f64) > number(most)).map(|most| format!("at most {most}"));
@@ -48,8 +59,8 @@ pub fn wrong_count(
 
 /// Bounds of a number. In an older draft `exclusiveMinimum` is a yes or no about `minimum`.
 pub fn wrong_numbers(fields: &Map<String, Value>, value: &Value) -> impl Iterator<Item = ArgumentWrong> {
-    let bound = |keyword: &str| fields.get(keyword).filter(|bound| bound.is_number());
-    let is_exclusive = |keyword: &str| fields.get(keyword) == Some(&Value::Bool(true));
+    let bound = |name: &str| keyword(fields, name).filter(|bound| bound.is_number());
+    let is_exclusive = |name: &str| keyword(fields, name) == Some(&Value::Bool(true));
     let compare = |bound: &Value| compare_numbers(value, bound);
     let least = bound("exclusiveMinimum").or_else(|| bound("minimum").filter(|_| is_exclusive("exclusiveMinimum")));
     let most = bound("exclusiveMaximum").or_else(|| bound("maximum").filter(|_| is_exclusive("exclusiveMaximum")));

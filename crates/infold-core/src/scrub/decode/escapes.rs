@@ -92,8 +92,14 @@ fn read(text: &[u8], part: Range<usize>) -> Reading {
 /// Where the next byte is that an escape may begin with.
 fn next_mark(text: &[u8], at: usize) -> Option<usize> {
     const MARKS: [bool; 256] = marks();
+    /// So many bytes are passed over by a few instructions if none of them can be a mark.
+    const PASSED_BYTES: usize = 32;
+    let may_mark = |byte: u8| !byte.is_ascii() | (byte == b'\\') | (byte == b'%') | (byte == b'&') | (byte == 0x1b);
     let rest = text.get(at..)?;
-    Some(at + rest.iter().position(|byte| MARKS[usize::from(*byte)])?)
+    let (parts, _) = rest.as_chunks::<PASSED_BYTES>();
+    let has_none = |part: &&[u8; PASSED_BYTES]| !part.iter().fold(false, |any, byte| any | may_mark(*byte));
+    let passed = parts.iter().take_while(has_none).count() * PASSED_BYTES;
+    Some(at + passed + rest[passed..].iter().position(|byte| MARKS[usize::from(*byte)])?)
 }
 
 const fn marks() -> [bool; 256] {

@@ -91,6 +91,9 @@ fn goes_on(text: &[u8]) -> bool {
     const LONG_BYTES_MIN: usize = 16;
     let near = &text[..text.len().min(AROUND_BYTES_MAX)];
     let bytes = near.iter().take_while(|byte| is_token_byte(**byte)).count();
+    if bytes < PART_BYTES_MIN {
+        return false;
+    }
     let (run, behind) = near.split_at(bytes);
     let has_digit = run.iter().any(u8::is_ascii_digit);
     let has_case = run.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
@@ -98,7 +101,7 @@ fn goes_on(text: &[u8]) -> bool {
     let ends =
         behind.first().is_none_or(|next| next.is_ascii_whitespace() || is_quote(*next) || b"\\,;)<".contains(next));
     let is_number = run.iter().all(u8::is_ascii_digit);
-    bytes >= PART_BYTES_MIN && ends && !is_number && !is_assigned && (has_digit || has_case || bytes >= LONG_BYTES_MIN)
+    ends && !is_number && !is_assigned && (has_digit || has_case || bytes >= LONG_BYTES_MIN)
 }
 
 fn is_quote(byte: u8) -> bool {

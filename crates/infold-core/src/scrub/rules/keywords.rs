@@ -41,6 +41,7 @@ struct Heads {
 
 #[derive(Debug)]
 struct Keyword {
+    head: u32,
     /// In lower case.
     word: Box<[u8]>,
     rules: Vec<usize>,
@@ -49,16 +50,15 @@ struct Keyword {
 impl Keywords {
     /// The keywords, in lower case and none shorter than [`KEYWORD_BYTES_MIN`], each with its rules.
     pub(super) fn new(keywords: impl Iterator<Item = (String, Vec<usize>)>) -> Self {
-        let all = keywords.map(|(word, rules)| Keyword { word: word.into_bytes().into(), rules });
+        let all = keywords.map(|(word, rules)| {
+            let word: Box<[u8]> = word.into_bytes().into();
+            Keyword { head: head(&word[..word.len().min(HEAD_BYTES)]), word, rules }
+        });
         let (short, long): (Vec<Keyword>, Vec<Keyword>) =
             all.partition(|keyword| keyword.word.len() == KEYWORD_BYTES_MIN);
-        let ends = HeadTable::new(
-            short
-                .iter()
-                .map(|keyword| head(&keyword.word[..KEYWORD_BYTES_MIN]))
-                .chain(long.iter().map(|keyword| head(&keyword.word[HEAD_BYTES - KEYWORD_BYTES_MIN..HEAD_BYTES]))),
-        );
-        Self { short: Heads::new(short, KEYWORD_BYTES_MIN), long: Heads::new(long, HEAD_BYTES), ends }
+        let ends = short.iter().map(|keyword| keyword.head).chain(long.iter().map(|keyword| keyword.head >> 8));
+        let ends = HeadTable::new(ends);
+        Self { short: Heads::new(short), long: Heads::new(long), ends }
     }
 
     /// Calls `found` with the place of every keyword in a text, and the rules that it calls for.
@@ -67,19 +67,17 @@ impl Keywords {
         text: &[u8],
         mut found: impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut last_four = 0_u32;
-        for (at, byte) in text.iter().enumerate() {
-            last_four = last_four << 8 | u32::from(byte.to_ascii_lowercase());
-            let last_three = last_four & 0x00ff_ffff;
+        if let Some(first) = text.first_chunk::<KEYWORD_BYTES_MIN>() {
+            self.short.compare(text, 0, head(first), &mut found)?;
+        }
+        for (at, four) in text.windows(HEAD_BYTES).enumerate() {
+            let four = head(four);
+            let last_three = four >> 8;
             if !self.ends.may_have(last_three) {
                 continue;
             }
-            if self.long.table.may_have(last_four) {
-                self.long.compare(text, (at + 1).wrapping_sub(HEAD_BYTES), last_four, &mut found)?;
-            }
-            if self.short.table.may_have(last_three) {
-                self.short.compare(text, (at + 1).wrapping_sub(KEYWORD_BYTES_MIN), last_three, &mut found)?;
-            }
+            self.long.compare(text, at, four, &mut found)?;
+            self.short.compare(text, at + HEAD_BYTES - KEYWORD_BYTES_MIN, last_three, &mut found)?;
         }
         Ok(())
     }
@@ -109,13 +107,12 @@ impl HeadTable {
 }
 
 impl Heads {
-    fn new(mut keywords: Vec<Keyword>, head_bytes: usize) -> Self {
-        let bit = |keyword: &Keyword| table_bit(head(&keyword.word[..head_bytes]));
-        keywords.sort_by_key(bit);
+    fn new(mut keywords: Vec<Keyword>) -> Self {
+        keywords.sort_by_key(|keyword| table_bit(keyword.head));
         let mut table = HeadTable::new(std::iter::empty());
         let mut starts = Vec::new();
         for (at, keyword) in keywords.iter().enumerate() {
-            if table.set(head(&keyword.word[..head_bytes])) {
+            if table.set(keyword.head) {
                 starts.push(at);
             }
         }
@@ -132,7 +129,8 @@ impl Heads {
         Self { table, set_before, starts, keywords }
     }
 
-    /// Calls `found` with the keywords that the text has at `at`. The table has a bit for their first bytes.
+    /// Calls `found` with the keywords that the text has at `at`, where it begins with `head`.
+    #[inline]
     fn compare<E>(
         &self,
         text: &[u8],
@@ -140,11 +138,15 @@ impl Heads {
         head: u32,
         found: &mut impl FnMut(Range<usize>, &[usize]) -> Result<(), E>,
     ) -> Result<(), E> {
+        if !self.table.may_have(head) {
+            return Ok(());
+        }
         let bit = table_bit(head);
         let set_in_word = (self.table.0[bit / 64] & ((1 << (bit % 64)) - 1)).count_ones();
         let nth = (self.set_before[bit / 64] + set_in_word) as usize;
-        for keyword in &self.keywords[self.starts[nth]..self.starts[nth + 1]] {
-            let end = at.saturating_add(keyword.word.len());
+        let alike = &self.keywords[self.starts[nth]..self.starts[nth + 1]];
+        for keyword in alike.iter().filter(|keyword| keyword.head == head) {
+            let end = at + keyword.word.len();
             if text.get(at..end).is_some_and(|here| here.eq_ignore_ascii_case(&keyword.word)) {
                 found(at..end, &keyword.rules)?;
             }
@@ -153,8 +155,16 @@ impl Heads {
     }
 }
 
+/// The first bytes of a word or of a text, as one number in which capitals and small letters are the same. So are some other
+/// bytes, which is no harm: words are compared in the end.
+#[inline]
 fn head(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |head, byte| head << 8 | u32::from(*byte))
+    const SMALL: u32 = 0x2020_2020;
+    match *bytes {
+        [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) | SMALL,
+        [a, b, c] => u32::from_le_bytes([a, b, c, 0]) | SMALL >> 8,
+        _ => 0,
+    }
 }
 
 #[inline]

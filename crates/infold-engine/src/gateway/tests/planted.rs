@@ -26,7 +26,8 @@ async fn shown(bench: &Bench, text: &str) -> RelayedShown {
         call_id: None,
     };
     let result = RelayedResult { texts: vec![text.to_owned()], structured: None };
-    bench.engine.take_in_relayed(&bench.who, call, result).await.unwrap()
+    let begun = bench.engine.begin_relayed(call).await;
+    bench.engine.take_in_relayed(&bench.who, begun, result).await.unwrap()
 }
 
 /// Whether `read_result` finds a fact by the pattern that a reference suggests.

@@ -40,7 +40,8 @@ async fn take(bench: &Bench, place: CallPlace, result: RelayedResult) -> Relayed
         arguments: r#"{"command":"make"}"#.to_owned(),
         call_id: None,
     };
-    bench.engine.take_in_relayed(&bench.who, call, result).await.unwrap()
+    let begun = bench.engine.begin_relayed(call).await;
+    bench.engine.take_in_relayed(&bench.who, begun, result).await.unwrap()
 }
 
 async fn open_branch(bench: &Bench, budget_tokens: u64) -> BranchId {

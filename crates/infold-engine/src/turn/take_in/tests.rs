@@ -6,7 +6,7 @@ use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
 use super::{TakeIn, TakenIn};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::tests::{Bench, open, settings};
-use crate::turn::offload::StoredRescue;
+use crate::turn::offload::StoredRelief;
 use crate::{OpenBranch, Portion, ReadResult};
 
 fn name() -> SessionId {
@@ -246,13 +246,14 @@ async fn what_a_rescue_moves_out_can_be_read_back_and_is_not_counted() {
         sent: infold_core::view::ScrubbedJson::stored("\"r\"".to_owned()),
         reason: Reason::Rescued,
     };
-    let rescue = StoredRescue {
+    let rescue = StoredRelief {
         blobs: vec![gone.blob.clone()],
         rewrites: vec![("c1".to_owned(), rewrite)],
         restart: Restart { root: None, from: None, place: Anchor::After { call: "c2".to_owned() } },
         note: Note { after: "c2".to_owned(), text: "a receipt".to_owned() },
+        lightened: None,
     };
-    bench.engine.store_rescue(&bench.who, &name(), rescue).await.unwrap();
+    bench.engine.store_relief(&bench.who, &name(), rescue).await.unwrap();
 
     let read = read_back(&bench, &gone.blob.id).await;
     assert!(read.starts_with("TOKEN=[SECRET:") && read.ends_with(medium().as_str()), "{read}");

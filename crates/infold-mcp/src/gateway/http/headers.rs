@@ -74,10 +74,14 @@ pub(crate) fn marks_arguments(schema: &Map<String, Value>) -> bool {
 
 fn marks_at(properties: Option<&Value>, depth: usize) -> bool {
     let properties = properties.and_then(Value::as_object).into_iter().flatten();
+    // Field by field, which takes less time than to hash a name for each argument of every call.
+    let is_mark = |(key, value): (&String, &Value)| match key.as_str() {
+        MARK => true,
+        "properties" => marks_at(Some(value), depth + 1),
+        _ => false,
+    };
     depth < DEPTH_MAX
-        && properties
-            .map(|(_, property)| property)
-            .any(|property| property.get(MARK).is_some() || marks_at(property.get("properties"), depth + 1))
+        && properties.filter_map(|(_, property)| property.as_object()).any(|fields| fields.iter().any(is_mark))
 }
 
 /// A text as a header's value. What a header cannot carry is written in base64, in the protocol's frame.

@@ -63,10 +63,11 @@ impl HttpLeg {
             return Err(LinkError::SessionGone);
         }
         if status.is_success() && is_stream(&response) {
-            return self.follow(request, response).await;
+            // Boxed, like all that few answers need, because each would otherwise be as large.
+            return Box::pin(self.follow(request, response)).await;
         }
         if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) || status.is_redirection() {
-            return Err(self.refusal(response).await);
+            return Err(Box::pin(self.refusal(response)).await);
         }
         let body = read_body(response, self.parts.message_bytes_max).await?;
         let head = body[..body.len().min(4 * REFUSAL_SHOWN_CHARS)].to_vec();

@@ -45,6 +45,7 @@ fn right(tool: OwnTool) -> Value {
         OwnTool::ReadResult => {
             json!({ "ref_id": "res_00000000-0000-4000-8000-000000000000", "offset": 0, "limit": 10 })
         }
+        OwnTool::CompactContext => json!({ "session_id": "s1", "project_path": project }),
         OwnTool::MemorySearch => json!({ "query": "q", "limit": 3, "session_id": "s1", "project_path": project }),
         OwnTool::MemoryRecord => json!({
             "title": "t", "lesson": "l", "kind": "fact", "replaces": "mem_0000000000", "session_id": "s1",

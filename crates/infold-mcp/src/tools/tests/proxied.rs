@@ -42,7 +42,7 @@ async fn what_the_proxy_knows_better_need_not_be_said_and_is_not_listed() {
     let mut client = Client::connect(&fixture).await;
     let listed = client.request("tools/list", json!({})).await["result"]["tools"].clone();
     let names: Vec<&str> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["branch_create", "branch_return", "read_result"]);
+    assert_eq!(names, ["branch_create", "branch_return", "read_result", "compact_context"]);
     let takes = |at: usize| listed[at]["inputSchema"]["properties"].as_object().unwrap().keys().collect::<Vec<_>>();
     assert_eq!(takes(0), ["description", "prompt", "budget"]);
     assert_eq!(takes(1), ["branch_id", "message", "failed", "lessons", "memories_used"]);

@@ -1,3 +1,5 @@
+//! Rule files and skills in temporary folders.
+
 use std::fs;
 
 use super::*;
