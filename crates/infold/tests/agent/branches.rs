@@ -255,8 +255,10 @@ async fn a_person_who_speaks_over_an_open_branch_ends_it() {
     let last = scene.main_turns().pop().unwrap();
     assert!(result_of(&last, "branch_create").contains("interrupted"), "{}", last.shape());
     let shown = scene.run(&["show", &ran.session(), "--json"]).await;
-    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
-    assert_eq!(shown["active_branches"], 0, "no branch is left open: {shown}");
+    let session: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let branches = session["branches"].as_array().unwrap();
+    assert_eq!(branches.len(), 1, "{session}");
+    assert_ne!(branches[0]["status"], "active", "{session}");
 }
 
 #[tokio::test]

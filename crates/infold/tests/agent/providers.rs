@@ -84,6 +84,29 @@ async fn the_same_conversation_is_accepted_by_each_provider() {
 }
 
 #[tokio::test]
+async fn reasoning_goes_back_to_the_model_that_made_it_and_to_no_other() {
+    for provider in PROVIDERS {
+        let scene = Scene::start(script().then([Step::text("Go on I will.")])).await.set("agent.effort=medium");
+        scene.write("greeting.txt", "helo\n");
+        let ran = scene.exec(&["--provider", provider, "--model", "the-model", ASKED]).await;
+        ran.finished(0);
+        let turns = scene.turns();
+        assert!(turns.iter().all(|turn| turn.reasoning_dropped == 0 && turn.reasoning_missing == 0), "{provider}");
+        let thoughts = |turn: &infold_testkit::model::Received| {
+            use infold_testkit::model::ShownKind::Reasoning;
+            turn.shown().iter().filter(|piece| piece.kind == Reasoning).count()
+        };
+        // Chat Completions have no place for it.
+        let wanted = if provider == "openai-chat" { 0 } else { 2 };
+        assert_eq!(thoughts(&turns[2]), wanted, "{provider}: {}", turns[2].shape());
+        let other =
+            scene.exec(&["--provider", provider, "--model", "another", "--resume", &ran.session(), "Go on."]).await;
+        other.finished(0);
+        assert_eq!(thoughts(scene.turns().last().unwrap()), 0, "{provider}");
+    }
+}
+
+#[tokio::test]
 async fn each_provider_s_branches_and_resumes_work() {
     for provider in PROVIDERS {
         let script = super::scene::by_words(vec![
