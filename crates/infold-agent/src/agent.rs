@@ -12,15 +12,15 @@ use infold_core::view::RequestKind;
 use infold_core::{SessionId, Thread};
 use infold_engine::OwnThread;
 
-use crate::record::{Beginning, Record, SkillPlace};
-use crate::session::{AgentSession, Step};
+use crate::record::{Beginning, SessionRecord, SkillPlace};
+use crate::session::{AgentSession, NextStep};
 use crate::setup::{AgentSetup, ListedTools};
 use crate::stop::Stop;
 use crate::watch::AgentEvent;
-use crate::{Entry, SpokenBy};
+use crate::{SpokenBy, ThreadEntry};
 
 /// A coding agent at work in one session.
-pub struct Agent {
+pub struct CodingAgent {
     pub(crate) setup: AgentSetup,
     state: Mutex<AgentSession>,
     /// Held while records are appended, so that they are in one order in the log and in memory.
@@ -49,34 +49,42 @@ pub(crate) struct RunState {
     pub(crate) calls: HashSet<String>,
 }
 
-impl Agent {
+impl CodingAgent {
     /// An agent in a session: a new one, or one that its log led to.
     pub fn new(setup: AgentSetup, session: AgentSession) -> Self {
         let entries = session.threads.values().flat_map(|thread| &thread.entries);
         let calls = entries.filter_map(|entry| match entry {
-            Entry::Call { id, .. } => Some(id.clone()),
-            Entry::User { .. } | Entry::Assistant { .. } | Entry::Reasoning { .. } | Entry::Result { .. } => None,
+            ThreadEntry::Call { id, .. } => Some(id.clone()),
+            ThreadEntry::User { .. }
+            | ThreadEntry::Assistant { .. }
+            | ThreadEntry::Reasoning { .. }
+            | ThreadEntry::Result { .. } => None,
         });
         let run = Mutex::new(RunState { calls: calls.collect(), ..RunState::default() });
         Self { setup, state: Mutex::new(session), appending: tokio::sync::Mutex::new(()), run }
     }
 
     /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
-    pub async fn prompt(&self, beginning: Beginning, skills: Vec<String>, words: Vec<Entry>) -> Result<String, Stop> {
+    pub async fn prompt(
+        &self,
+        beginning: Beginning,
+        skills: Vec<String>,
+        words: Vec<ThreadEntry>,
+    ) -> Result<String, Stop> {
         let mut records = Vec::new();
         if self.session().records == 0 {
-            records.push(Record::Began(beginning));
+            records.push(SessionRecord::Began(beginning));
         }
-        records.extend(skills.into_iter().map(|name| Record::SkillUsed { name, place: SkillPlace::InPrompt }));
+        records.extend(skills.into_iter().map(|name| SessionRecord::SkillUsed { name, place: SkillPlace::InPrompt }));
         self.record(std::mem::take(&mut records)).await?;
         let is_instructed = self.session().system.is_some();
         if !is_instructed {
-            records.push(Record::Instructed(self.instructions()));
+            records.push(SessionRecord::Instructed(self.instructions()));
         }
         if !words.is_empty() {
             records.extend(self.abandon_branches().await?);
             records.extend(self.close_main());
-            records.push(Record::Said { thread: Thread::Main, entries: words });
+            records.push(SessionRecord::Said { thread: Thread::Main, entries: words });
         }
         self.run_state().breakers.values_mut().for_each(CompactionBreaker::person_spoke);
         self.record(records).await?;
@@ -91,13 +99,13 @@ impl Agent {
 
     /// Records that a run has ended.
     pub async fn finish(&self, outcome: &str) -> Result<(), Stop> {
-        self.record(vec![Record::Finished { outcome: outcome.to_owned() }]).await
+        self.record(vec![SessionRecord::Finished { outcome: outcome.to_owned() }]).await
     }
 
     /// Says something to the model on the agent's own account, and goes on.
     pub async fn remark(&self, text: String) -> Result<String, Stop> {
-        let entries = vec![Entry::User { text, by: SpokenBy::Agent }];
-        self.record(vec![Record::Said { thread: Thread::Main, entries }]).await?;
+        let entries = vec![ThreadEntry::User { text, by: SpokenBy::Agent }];
+        self.record(vec![SessionRecord::Said { thread: Thread::Main, entries }]).await?;
         self.work(&Thread::Main).await?;
         Ok(self.last_words())
     }
@@ -106,9 +114,9 @@ impl Agent {
     pub(crate) async fn work(&self, thread: &Thread) -> Result<(), Stop> {
         loop {
             match self.with_thread(thread, |thread| thread.next_step()) {
-                Step::Rest => return Ok(()),
-                Step::RunCalls(calls) => self.run_calls(thread, calls).await?,
-                Step::AskModel => {
+                NextStep::Rest => return Ok(()),
+                NextStep::RunCalls(calls) => self.run_calls(thread, calls).await?,
+                NextStep::AskModel => {
                     self.check_limits()?;
                     self.take_turn(thread).await?;
                 }
@@ -117,14 +125,14 @@ impl Agent {
     }
 
     /// Results for calls of the main thread that a person speaks over.
-    fn close_main(&self) -> Vec<Record> {
+    fn close_main(&self) -> Vec<SessionRecord> {
         let closing = self.with_thread(&Thread::Main, |thread| crate::provider::close_open_calls(&thread.entries));
-        let result = |entry| Record::Result { thread: Thread::Main, entry, changes: Vec::new(), command: None };
+        let result = |entry| SessionRecord::Result { thread: Thread::Main, entry, changes: Vec::new(), command: None };
         closing.into_iter().map(result).collect()
     }
 
     /// Appends records to the log, and goes on from what was stored. They are on disk when this returns.
-    pub(crate) async fn record(&self, records: Vec<Record>) -> Result<(), Stop> {
+    pub(crate) async fn record(&self, records: Vec<SessionRecord>) -> Result<(), Stop> {
         if records.is_empty() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use infold_engine::{
 };
 use infold_wire::answer::Delivery;
 
-use crate::agent::Agent;
+use crate::agent::CodingAgent;
 use crate::provider::{
     AnswerDecoder, AnswerTranslator, Answered, Delta, Fault, IncomingAnswer, NextAttempt, OutgoingRequest, RetryLimits,
     next_attempt, outgoing_body,
@@ -56,7 +56,7 @@ pub(crate) enum Outcome {
     ReasoningRefused,
 }
 
-impl Agent {
+impl CodingAgent {
     /// Asks a model, as often as it takes and the limits allow.
     pub(crate) async fn ask_model(&self, asked: ModelAsked<'_>) -> Result<Outcome, Stop> {
         let limits = &self.setup.limits;

@@ -9,21 +9,21 @@ use std::time::Duration;
 use infold_core::{BranchId, Field, Isolation, ReturnOutcome, SessionId, Start, Thread, grouped};
 use infold_engine::{BranchRef, FoldBranch, MemoryWish, OpenBranch, Opened, SessionRef, Teaching};
 
-use crate::agent::Agent;
+use crate::agent::CodingAgent;
 use crate::calls::{missing, said};
-use crate::record::Record;
+use crate::record::SessionRecord;
 use crate::session::OpenCall;
 use crate::stop::{OverBranch, Stop};
 use crate::tools::ToolOutput;
 use crate::watch::AgentEvent;
-use crate::{Entry, ResultOutcome, SpokenBy};
+use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
 /// How often a branch is looked at while its model is at work: its time may be over.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What is kept of a branch that a person speaks over.
 const ABANDONED: &str = "interrupted: the person went on with something else";
 
-impl Agent {
+impl CodingAgent {
     /// Opens the branch of a call, works in it until it is over, and gives the call its result. If the call opened its
     /// branch before the session broke off, that one goes on.
     pub(crate) async fn run_branch(&self, thread: &Thread, call: &OpenCall) -> Result<(), Stop> {
@@ -71,7 +71,7 @@ impl Agent {
         };
         let start = self.branch_start(thread, &opened, description, prompt.as_deref());
         let (branch, call) = (opened.branch_id.clone(), call.id.clone());
-        self.record(vec![Record::Opened { thread: thread.clone(), call, branch, start }]).await?;
+        self.record(vec![SessionRecord::Opened { thread: thread.clone(), call, branch, start }]).await?;
         self.tell(AgentEvent::BranchOpened {
             branch_id: opened.branch_id.to_string(),
             parent: thread.clone(),
@@ -82,7 +82,13 @@ impl Agent {
     }
 
     /// What a branch's thread begins with: its brief, and its parent's conversation if it inherits that.
-    fn branch_start(&self, thread: &Thread, opened: &Opened, description: &str, prompt: Option<&str>) -> Vec<Entry> {
+    fn branch_start(
+        &self,
+        thread: &Thread,
+        opened: &Opened,
+        description: &str,
+        prompt: Option<&str>,
+    ) -> Vec<ThreadEntry> {
         let mut start = match opened.isolation {
             Isolation::Isolated => Vec::new(),
             Isolation::Inherit => self.with_thread(thread, |parent| up_to_last_answer(&parent.entries)),
@@ -103,7 +109,7 @@ impl Agent {
              is still open.",
             grouped(opened.budget_tokens)
         ));
-        start.push(Entry::User { text: brief, by: SpokenBy::Agent });
+        start.push(ThreadEntry::User { text: brief, by: SpokenBy::Agent });
         start
     }
 
@@ -178,7 +184,7 @@ impl Agent {
     }
 
     /// Ends the branches that the main thread waits for, because a person speaks over them.
-    pub(crate) async fn abandon_branches(&self) -> Result<Vec<Record>, Stop> {
+    pub(crate) async fn abandon_branches(&self) -> Result<Vec<SessionRecord>, Stop> {
         let waiting: Vec<BranchId> = {
             let session = self.session();
             let open = session.threads.get(&Thread::Main).map(|main| main.open_calls()).unwrap_or_default();
@@ -187,7 +193,7 @@ impl Agent {
         let mut records = Vec::new();
         for branch in waiting {
             let over = self.fold(&branch, ABANDONED, ReturnOutcome::Failed).await?;
-            records.push(Record::Folded { branch, how: over.how });
+            records.push(SessionRecord::Folded { branch, how: over.how });
         }
         Ok(records)
     }
@@ -208,10 +214,10 @@ impl Agent {
         let is_failure = over.how != "returned";
         let outcome = if is_failure { ResultOutcome::Failed } else { ResultOutcome::Succeeded };
         let text = said(format!("[branch {branch}: {}]\n{}", over.how, over.result)).text;
-        let entry = Entry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome };
+        let entry = ThreadEntry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome };
         self.record(vec![
-            Record::Folded { branch: branch.clone(), how: over.how },
-            Record::Result { thread: thread.clone(), entry, changes: Vec::new(), command: None },
+            SessionRecord::Folded { branch: branch.clone(), how: over.how },
+            SessionRecord::Result { thread: thread.clone(), entry, changes: Vec::new(), command: None },
         ])
         .await
     }
@@ -223,8 +229,8 @@ fn opening_key(session: &SessionId, thread: &Thread, call: &str) -> String {
 }
 
 /// A conversation up to the answer that is being carried out: its calls have no results yet.
-fn up_to_last_answer(entries: &[Entry]) -> Vec<Entry> {
-    let is_users = |entry: &Entry| matches!(entry, Entry::User { .. } | Entry::Result { .. });
+fn up_to_last_answer(entries: &[ThreadEntry]) -> Vec<ThreadEntry> {
+    let is_users = |entry: &ThreadEntry| matches!(entry, ThreadEntry::User { .. } | ThreadEntry::Result { .. });
     let end = entries.iter().rposition(is_users).map_or(0, |at| at + 1);
     entries[..end].to_vec()
 }

@@ -9,21 +9,21 @@ use infold_core::Thread;
 use infold_engine::{FindInResults, OwnResult, Portion, ReadResult, SessionRef};
 use serde_json::Value;
 
-use crate::agent::Agent;
+use crate::agent::CodingAgent;
 use crate::own_tools;
-use crate::record::{Record, SkillPlace};
+use crate::record::{SessionRecord, SkillPlace};
 use crate::session::OpenCall;
 use crate::setup::OtherCall;
 use crate::stop::{OverBranch, Stop};
 use crate::tools::approval::{Approval, decide};
 use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
 use crate::watch::AgentEvent;
-use crate::{Entry, ResultOutcome};
+use crate::{ResultOutcome, ThreadEntry};
 
 /// How many bytes a read of a stored result returns, if the model does not say.
 const READ_BYTES: usize = 4_096;
 
-impl Agent {
+impl CodingAgent {
     /// Carries out the calls of an answer.
     pub(crate) async fn run_calls(&self, thread: &Thread, calls: Vec<OpenCall>) -> Result<(), Stop> {
         let (openings, others): (Vec<OpenCall>, Vec<OpenCall>) =
@@ -104,7 +104,7 @@ impl Agent {
 
     async fn note(&self, arguments: &Value) -> Result<ToolOutput, Stop> {
         let Some(text) = arguments["text"].as_str() else { return Ok(missing("text")) };
-        self.record(vec![Record::Noted { text: text.to_owned() }]).await?;
+        self.record(vec![SessionRecord::Noted { text: text.to_owned() }]).await?;
         Ok(said("noted".to_owned()))
     }
 
@@ -115,7 +115,8 @@ impl Agent {
             return Ok(ToolOutput::failed(format!("there is no skill {name}: there are {}", names.join(", "))));
         };
         let text = skill.text.clone();
-        self.record(vec![Record::SkillUsed { name: name.to_owned(), place: SkillPlace::InConversation }]).await?;
+        self.record(vec![SessionRecord::SkillUsed { name: name.to_owned(), place: SkillPlace::InConversation }])
+            .await?;
         Ok(said(text))
     }
 
@@ -186,9 +187,10 @@ impl Agent {
             is_error,
             text: text.clone(),
         });
-        let entry = Entry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: output.outcome };
+        let entry =
+            ThreadEntry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: output.outcome };
         let (changes, command) = (output.changes, output.command);
-        self.record(vec![Record::Result { thread: thread.clone(), entry, changes, command }]).await?;
+        self.record(vec![SessionRecord::Result { thread: thread.clone(), entry, changes, command }]).await?;
         match folded {
             None => Ok(()),
             Some(notice) => Err(Stop::BranchOver(Box::new(OverBranch {

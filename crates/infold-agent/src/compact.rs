@@ -2,7 +2,7 @@
 //!
 //! The core decides what stays. Here a model is asked for its words about the rest, what goes is stored under handles, the
 //! new start is recorded, and a snapshot is kept for the next resume. Whatever fails of that, the mechanical summary
-//! stands alone, or nothing is changed.
+//! is enough, or nothing is changed.
 
 use infold_core::compaction::{
     BreakerLimits, Compaction, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
@@ -13,10 +13,10 @@ use infold_core::transcript::Item;
 use infold_core::{ContextBudget, Thread};
 use infold_engine::SessionRef;
 
-use crate::agent::Agent;
+use crate::agent::CodingAgent;
 use crate::ask::{ModelAsked, Outcome};
 use crate::provider::{Effort, Prompt, request_body};
-use crate::record::Record;
+use crate::record::SessionRecord;
 use crate::session::OpenCall;
 use crate::setup::AgentSetup;
 use crate::snapshot;
@@ -24,9 +24,9 @@ use crate::stop::Stop;
 use crate::tools::ToolOutput;
 use crate::turn::Front;
 use crate::watch::AgentEvent;
-use crate::{Entry, ResultOutcome, SpokenBy};
+use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
-/// What a summariser is told.
+/// The instructions of a summariser.
 const SUMMARISER: &str = "You write summaries of a coding agent's work for the same agent, which goes on from them.";
 /// How a person gets back to the thread as it was.
 const WAY_BACK: &str = "`infold rewind` returns to the thread as it was";
@@ -54,7 +54,7 @@ pub(crate) enum Cause {
     TooLong(String),
 }
 
-impl Agent {
+impl CodingAgent {
     /// Compacts a thread before its next request. If that is not possible, the turn goes on as long as it fits.
     pub(crate) async fn compact(&self, thread: &Thread, front: &Front, cause: Cause) -> Result<(), Stop> {
         let entries = self.with_thread(thread, |thread| thread.entries.clone());
@@ -86,7 +86,7 @@ impl Agent {
         &self,
         thread: &Thread,
         front: &Front,
-        entries: Vec<Entry>,
+        entries: Vec<ThreadEntry>,
     ) -> Result<Result<(), String>, Stop> {
         let budget = self.measure(thread, front);
         let items = items(&entries);
@@ -193,7 +193,7 @@ impl Agent {
                 so_far: &so_far,
                 answer_chars_max: rules.summary.model_words_chars_max,
             };
-            let entries = [Entry::User { text: question.text(), by: SpokenBy::Agent }];
+            let entries = [ThreadEntry::User { text: question.text(), by: SpokenBy::Agent }];
             let prompt = Prompt {
                 model: &model.model,
                 session: "summary",
@@ -227,7 +227,7 @@ impl Agent {
         &self,
         thread: &Thread,
         mut compaction: Compaction,
-        entries: &[Entry],
+        entries: &[ThreadEntry],
     ) -> Result<(), Stop> {
         let AgentSetup { engine, who, .. } = &self.setup;
         let texts = compaction.to_store.iter().map(|part| (part.what.clone(), part.text.clone())).collect();
@@ -239,7 +239,7 @@ impl Agent {
         self.run_state().counted.remove(thread);
         self.run_state().without_reasoning.remove(thread);
         self.tell(AgentEvent::Compacted { thread: thread.clone(), result: result.clone(), receipt: words });
-        let mut records = vec![Record::Compacted {
+        let mut records = vec![SessionRecord::Compacted {
             thread: thread.clone(),
             start,
             facts: Box::new(facts),
@@ -249,7 +249,7 @@ impl Agent {
         // The thread starts anew, so what is in front of it may change as well.
         let now = self.instructions();
         let changed = *thread == Thread::Main && self.session().system.as_ref() != Some(&now);
-        records.extend(changed.then_some(Record::Instructed(now)));
+        records.extend(changed.then_some(SessionRecord::Instructed(now)));
         self.record(records).await?;
         self.save_snapshot(thread).await;
         Ok(())
@@ -272,25 +272,28 @@ impl Agent {
 /// The entries that a thread goes on from. An open answer to `compact_context` gets its figures.
 fn new_start(
     pieces: &[ThreadPiece],
-    entries: &[Entry],
+    entries: &[ThreadEntry],
     receipt: &str,
     figures: &infold_core::compaction::CompactResult,
-) -> Vec<Entry> {
-    let mut start = vec![Entry::User { text: receipt.to_owned(), by: SpokenBy::Agent }];
+) -> Vec<ThreadEntry> {
+    let mut start = vec![ThreadEntry::User { text: receipt.to_owned(), by: SpokenBy::Agent }];
     for piece in pieces {
         let entry = match piece {
-            ThreadPiece::Summary { text } => Entry::User { text: text.clone(), by: SpokenBy::Agent },
+            ThreadPiece::Summary { text } => ThreadEntry::User { text: text.clone(), by: SpokenBy::Agent },
             ThreadPiece::Kept { item } => entries[*item].clone(),
             ThreadPiece::Reference { item, text } => match &entries[*item] {
-                Entry::Result { call, tool, outcome, .. } => {
-                    Entry::Result { call: call.clone(), tool: tool.clone(), text: text.clone(), outcome: *outcome }
-                }
+                ThreadEntry::Result { call, tool, outcome, .. } => ThreadEntry::Result {
+                    call: call.clone(),
+                    tool: tool.clone(),
+                    text: text.clone(),
+                    outcome: *outcome,
+                },
                 other => other.clone(),
             },
         };
         start.push(entry);
     }
-    if let Some(Entry::Result { tool, text, .. }) = start.last_mut()
+    if let Some(ThreadEntry::Result { tool, text, .. }) = start.last_mut()
         && tool == crate::own_tools::COMPACT_CONTEXT
     {
         *text = serde_json::to_string(figures).unwrap_or_default();
@@ -298,24 +301,27 @@ fn new_start(
     start
 }
 
-fn result_of(call: &OpenCall, text: String) -> Entry {
-    Entry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: ResultOutcome::Succeeded }
+fn result_of(call: &OpenCall, text: String) -> ThreadEntry {
+    ThreadEntry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: ResultOutcome::Succeeded }
 }
 
 /// What a model said in an answer.
-fn said(entries: &[Entry]) -> String {
+fn said(entries: &[ThreadEntry]) -> String {
     let words = entries.iter().filter_map(|entry| match entry {
-        Entry::Assistant { text } => Some(text.as_str()),
-        Entry::User { .. } | Entry::Reasoning { .. } | Entry::Call { .. } | Entry::Result { .. } => None,
+        ThreadEntry::Assistant { text } => Some(text.as_str()),
+        ThreadEntry::User { .. }
+        | ThreadEntry::Reasoning { .. }
+        | ThreadEntry::Call { .. }
+        | ThreadEntry::Result { .. } => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }
 
 /// Entries as items of a transcript, one for one.
-pub(crate) fn items(entries: &[Entry]) -> Vec<Item> {
+pub(crate) fn items(entries: &[ThreadEntry]) -> Vec<Item> {
     let mut message = 0;
     let mut last = None;
-    let item = |entry: &Entry| {
+    let item = |entry: &ThreadEntry| {
         let side = entry.is_models();
         if last.is_some_and(|last| last != side) {
             message += 1;

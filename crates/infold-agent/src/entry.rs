@@ -11,7 +11,7 @@ use serde_json::Value;
 /// One entry of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Entry {
+pub enum ThreadEntry {
     /// Words on the user's side.
     User {
         /// The words, as the model sees them.
@@ -73,7 +73,7 @@ pub enum ResultOutcome {
     Failed,
 }
 
-impl Entry {
+impl ThreadEntry {
     /// Whether it is the model's side.
     pub(crate) fn is_models(&self) -> bool {
         match self {

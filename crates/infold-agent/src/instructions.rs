@@ -1,4 +1,4 @@
-//! What a model is told before the conversation: the base instructions, the project's rules, memories, skills. The sections
+//! What a model gets before the conversation: the base instructions, the project's rules, memories, skills. The sections
 //! come in the order of their cacheability (`PromptBuilder`), and do not change while a thread goes on.
 
 use infold_core::{PromptBuilder, PromptSection, SectionKind};
@@ -8,7 +8,7 @@ const BREAKPOINTS_MAX: usize = 3;
 
 const BASE: &str = include_str!("instructions/base.txt");
 
-/// What a model is told before the conversation.
+/// What a model gets before the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instructions {
     /// Words about the place of work: folder, system, how commands are confined.

@@ -24,6 +24,6 @@ pub mod tools;
 mod turn;
 pub mod watch;
 
-pub use agent::Agent;
-pub use entry::{Entry, ResultOutcome, SpokenBy};
+pub use agent::CodingAgent;
+pub use entry::{ResultOutcome, SpokenBy, ThreadEntry};
 pub use stop::Stop;

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use infold_wire::request::Api;
 use serde_json::Value;
 
-use crate::Entry;
+use crate::ThreadEntry;
 
 pub use answer::{AnswerDecoder, AnswerFault, Answered, Delta, StopReason};
 pub use ollama::{AnswerTranslator, UnreadableBody, outgoing_body};
@@ -44,7 +44,7 @@ pub struct Prompt<'a> {
     /// The tools that the model may call.
     pub tools: &'a [ToolDefinition],
     /// What was said so far; the last entry is on the user's side.
-    pub entries: &'a [Entry],
+    pub entries: &'a [ThreadEntry],
     /// How many tokens the answer may have, reasoning included.
     pub max_output_tokens: u64,
     /// How much the model is asked to think.

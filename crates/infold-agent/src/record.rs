@@ -9,31 +9,31 @@ use infold_core::record::Usage;
 use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::tools::CommandRan;
 use crate::tools::change::FileChange;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "happened", rename_all = "snake_case")]
-pub enum Record {
+pub enum SessionRecord {
     /// The session began.
     Began(Beginning),
-    /// What the models of the session are told before the conversation, from here on.
+    /// What the models of the session get before the conversation, from here on.
     Instructed(SystemPrompt),
     /// Words were added on the user's side: a person's, or the agent's own.
     Said {
         /// The thread that they were added to.
         thread: Thread,
         /// The words.
-        entries: Vec<Entry>,
+        entries: Vec<ThreadEntry>,
     },
     /// A model answered, to the end.
     Answered {
         /// The thread that was answered.
         thread: Thread,
         /// What the model said, thought and called, in order.
-        entries: Vec<Entry>,
+        entries: Vec<ThreadEntry>,
         /// What the provider reported for it.
         usage: Usage,
     },
@@ -42,7 +42,7 @@ pub enum Record {
         /// The thread that the call was made in.
         thread: Thread,
         /// The result.
-        entry: Entry,
+        entry: ThreadEntry,
         /// Files that the call changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<FileChange>,
@@ -59,7 +59,7 @@ pub enum Record {
         /// The branch.
         branch: BranchId,
         /// What the branch's thread begins with.
-        start: Vec<Entry>,
+        start: Vec<ThreadEntry>,
     },
     /// A branch is over. What its parent gets is the result of the call that opened it, in the record behind this one.
     Folded {
@@ -73,7 +73,7 @@ pub enum Record {
         /// The thread.
         thread: Thread,
         /// What it begins with now.
-        start: Vec<Entry>,
+        start: Vec<ThreadEntry>,
         /// What the summary was made of, for the next compaction.
         facts: Box<SummaryFacts>,
         /// What went, where it is, and how to get it back.
@@ -134,7 +134,7 @@ pub struct Beginning {
     pub memories: String,
 }
 
-/// What a model is told before the conversation. It is part of the log, because nothing in front of a conversation may
+/// What a model gets before the conversation. It is part of the log, because nothing in front of a conversation may
 /// change while that goes on: files and memories that it was made of do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemPrompt {

@@ -9,8 +9,8 @@ use infold_core::compaction::SummaryFacts;
 use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
-use crate::Entry;
-use crate::record::{Beginning, Record, SkillPlace, SystemPrompt};
+use crate::ThreadEntry;
+use crate::record::{Beginning, SessionRecord, SkillPlace, SystemPrompt};
 use crate::tools::change::FileChange;
 
 /// A session of the agent's.
@@ -20,7 +20,7 @@ pub struct AgentSession {
     pub beginning: Option<Beginning>,
     /// Its threads.
     pub threads: BTreeMap<Thread, ThreadState>,
-    /// What its models are told before the conversation.
+    /// What its models get before the conversation.
     pub system: Option<SystemPrompt>,
     /// The notes that the model keeps.
     pub notes: String,
@@ -34,7 +34,7 @@ pub struct AgentSession {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ThreadState {
     /// What its model is sent.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ThreadEntry>,
     /// The thread and the call that opened it; `None` for the main thread.
     pub opened_by: Option<(Thread, String)>,
     /// Whether it is over.
@@ -60,7 +60,7 @@ pub struct OpenCall {
 
 /// What a thread needs next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum NextStep {
     /// Its model has to answer.
     AskModel,
     /// These calls have to be carried out.
@@ -70,7 +70,7 @@ pub enum Step {
 }
 
 /// A record with its place in the log.
-pub type NumberedRecord = (u64, Record);
+pub type NumberedRecord = (u64, SessionRecord);
 
 impl AgentSession {
     /// The session that a whole log leads to.
@@ -85,35 +85,35 @@ impl AgentSession {
     }
 
     /// Adds one record, which is not a rewind: those are found when a log is replayed.
-    pub fn apply(&mut self, record: Record) {
+    pub fn apply(&mut self, record: SessionRecord) {
         self.records += 1;
         match record {
-            Record::Began(beginning) => self.beginning = Some(beginning),
-            Record::Instructed(system) => self.system = Some(system),
-            Record::Said { thread, entries } => self.thread_mut(thread).entries.extend(entries),
-            Record::Answered { thread, entries, .. } => {
+            SessionRecord::Began(beginning) => self.beginning = Some(beginning),
+            SessionRecord::Instructed(system) => self.system = Some(system),
+            SessionRecord::Said { thread, entries } => self.thread_mut(thread).entries.extend(entries),
+            SessionRecord::Answered { thread, entries, .. } => {
                 let thread = self.thread_mut(thread);
                 thread.entries.extend(entries);
                 thread.turns += 1;
             }
-            Record::Result { thread, entry, .. } => self.thread_mut(thread).entries.push(entry),
-            Record::Opened { thread, call, branch, start } => {
+            SessionRecord::Result { thread, entry, .. } => self.thread_mut(thread).entries.push(entry),
+            SessionRecord::Opened { thread, call, branch, start } => {
                 let opened = ThreadState { entries: start, opened_by: Some((thread, call)), ..ThreadState::default() };
                 self.threads.insert(Thread::Branch(branch), opened);
             }
-            Record::Folded { branch, .. } => self.thread_mut(Thread::Branch(branch)).is_over = true,
-            Record::Compacted { thread, start, facts, .. } => {
+            SessionRecord::Folded { branch, .. } => self.thread_mut(Thread::Branch(branch)).is_over = true,
+            SessionRecord::Compacted { thread, start, facts, .. } => {
                 let thread = self.thread_mut(thread);
                 thread.compacted_at.push(thread.turns);
                 thread.facts = Some(*facts);
                 thread.entries = start;
             }
-            Record::Noted { text } => self.notes = text,
-            Record::SkillUsed { name, place } => match place {
+            SessionRecord::Noted { text } => self.notes = text,
+            SessionRecord::SkillUsed { name, place } => match place {
                 SkillPlace::InPrompt => self.skills.push(name),
                 SkillPlace::InConversation => {}
             },
-            Record::Rewound { .. } | Record::Finished { .. } => {}
+            SessionRecord::Rewound { .. } | SessionRecord::Finished { .. } => {}
         }
     }
 
@@ -130,17 +130,19 @@ impl AgentSession {
 
 impl ThreadState {
     /// What the thread needs next.
-    pub fn next_step(&self) -> Step {
+    pub fn next_step(&self) -> NextStep {
         if self.is_over {
-            return Step::Rest;
+            return NextStep::Rest;
         }
         let open = self.open_calls();
         if !open.is_empty() {
-            return Step::RunCalls(open);
+            return NextStep::RunCalls(open);
         }
         match self.entries.last() {
-            Some(Entry::User { .. } | Entry::Result { .. }) => Step::AskModel,
-            Some(Entry::Assistant { .. } | Entry::Reasoning { .. } | Entry::Call { .. }) | None => Step::Rest,
+            Some(ThreadEntry::User { .. } | ThreadEntry::Result { .. }) => NextStep::AskModel,
+            Some(ThreadEntry::Assistant { .. } | ThreadEntry::Reasoning { .. } | ThreadEntry::Call { .. }) | None => {
+                NextStep::Rest
+            }
         }
     }
 
@@ -149,11 +151,11 @@ impl ThreadState {
         let mut open: Vec<OpenCall> = Vec::new();
         for entry in &self.entries {
             match entry {
-                Entry::Call { id, tool, arguments } => {
+                ThreadEntry::Call { id, tool, arguments } => {
                     open.push(OpenCall { id: id.clone(), tool: tool.clone(), arguments: arguments.clone() });
                 }
-                Entry::Result { call, .. } => open.retain(|waiting| waiting.id != *call),
-                Entry::User { .. } | Entry::Assistant { .. } | Entry::Reasoning { .. } => {}
+                ThreadEntry::Result { call, .. } => open.retain(|waiting| waiting.id != *call),
+                ThreadEntry::User { .. } | ThreadEntry::Assistant { .. } | ThreadEntry::Reasoning { .. } => {}
             }
         }
         open
@@ -164,9 +166,9 @@ impl ThreadState {
         let mut words: Vec<&str> = Vec::new();
         for entry in self.entries.iter().rev() {
             match entry {
-                Entry::Assistant { text } => words.push(text),
-                Entry::Reasoning { .. } | Entry::Call { .. } => {}
-                Entry::User { .. } | Entry::Result { .. } => break,
+                ThreadEntry::Assistant { text } => words.push(text),
+                ThreadEntry::Reasoning { .. } | ThreadEntry::Call { .. } => {}
+                ThreadEntry::User { .. } | ThreadEntry::Result { .. } => break,
             }
         }
         words.reverse();
@@ -179,7 +181,7 @@ pub fn live(log: Vec<NumberedRecord>) -> Vec<NumberedRecord> {
     let mut live: Vec<NumberedRecord> = Vec::with_capacity(log.len());
     for (seq, record) in log {
         match record {
-            Record::Rewound { to } => live.retain(|(seq, _)| *seq <= to),
+            SessionRecord::Rewound { to } => live.retain(|(seq, _)| *seq <= to),
             record => live.push((seq, record)),
         }
     }
@@ -191,7 +193,7 @@ pub fn changes_behind(log: Vec<NumberedRecord>, to: u64) -> Vec<FileChange> {
     let behind = live(log).into_iter().filter(|(seq, _)| *seq > to);
     let mut changes: Vec<FileChange> = behind
         .filter_map(|(_, record)| match record {
-            Record::Result { changes, .. } => Some(changes),
+            SessionRecord::Result { changes, .. } => Some(changes),
             _ => None,
         })
         .flatten()

@@ -27,7 +27,7 @@ pub struct AgentSetup {
     pub model: ModelSetup,
     /// The bounds of its context and of a run.
     pub limits: AgentLimits,
-    /// What its model is told before the conversation.
+    /// What its model gets before the conversation.
     pub instructions: Instructions,
     /// Where its own tools work.
     pub workplace: Arc<Workplace>,
@@ -35,7 +35,7 @@ pub struct AgentSetup {
     pub approvals: ApprovalRules,
     /// Tools of other servers.
     pub others: OtherTools,
-    /// Who is told what happens.
+    /// Who learns what happens.
     pub watch: Watcher,
     /// Ends the run.
     pub cancelled: CancellationToken,
@@ -68,7 +68,7 @@ pub struct AgentLimits {
     pub thresholds: CompactionThresholds,
     /// The share of the effective window that a compaction has to get below.
     pub compact_target: f64,
-    /// The share of the effective window above which the model is told how full it is.
+    /// The share of the effective window above which the model learns how full it is.
     pub note_at: f64,
     /// Characters of a person's words that a summary holds; the rest is read back by a reference.
     pub words_chars_max: usize,
@@ -91,19 +91,19 @@ pub struct AgentLimits {
 /// Tools of other servers, behind the gateway.
 #[derive(Clone)]
 pub struct OtherTools {
-    /// Lists those that the model is told of, with a note if some are held back. An error is said once, and the turn goes
+    /// Lists those that the model is shown, with a note if some are held back. An error is said once, and the turn goes
     /// on without them.
     pub list: Arc<dyn Fn() -> BoxFuture<'static, Result<ListedTools, String>> + Send + Sync>,
     /// Calls one.
     pub call: Arc<dyn Fn(OtherCall) -> BoxFuture<'static, OtherResult> + Send + Sync>,
 }
 
-/// Tools that a model is told of.
+/// Tools that a model is shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListedTools {
     /// Their definitions.
     pub tools: Vec<ToolDefinition>,
-    /// What the model is told of those that are held back.
+    /// What the model learns of those that are held back.
     pub note: Option<String>,
 }
 

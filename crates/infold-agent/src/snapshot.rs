@@ -9,8 +9,8 @@ use infold_core::Thread;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Entry;
-use crate::record::{Beginning, Record, SystemPrompt};
+use crate::ThreadEntry;
+use crate::record::{Beginning, SessionRecord, SystemPrompt};
 use crate::session::{AgentSession, NumberedRecord, ThreadState};
 
 /// The first message of a snapshot: what it holds beside the entries of the main thread.
@@ -57,7 +57,7 @@ pub fn through(messages: &str) -> Option<u64> {
 pub fn resume(messages: &str, behind: Vec<NumberedRecord>) -> Option<AgentSession> {
     let mut session = read(messages)?;
     let through = session.records;
-    let goes_back = |record: &Record| matches!(record, Record::Rewound { to } if *to < through);
+    let goes_back = |record: &SessionRecord| matches!(record, SessionRecord::Rewound { to } if *to < through);
     if behind.iter().any(|(_, record)| goes_back(record)) {
         return None;
     }
@@ -74,7 +74,7 @@ fn read(messages: &str) -> Option<AgentSession> {
     let (head, entries) = messages.split_first()?;
     let head: Head = serde_json::from_value(head.clone()).ok()?;
     let entries = entries.iter().map(|entry| serde_json::from_value(entry.clone()));
-    let entries = entries.collect::<Result<Vec<Entry>, _>>().ok()?;
+    let entries = entries.collect::<Result<Vec<ThreadEntry>, _>>().ok()?;
     let mut threads = head.threads;
     threads.insert(Thread::Main, ThreadState { entries, ..head.main });
     Some(AgentSession {

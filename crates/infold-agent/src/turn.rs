@@ -5,22 +5,22 @@
 
 use infold_core::{ContextBudget, CountedParts, Thread, grouped, usage_note};
 
-use crate::agent::Agent;
+use crate::agent::CodingAgent;
 use crate::ask::{ModelAsked, Outcome};
 use crate::compact::Cause;
 use crate::own_tools;
 use crate::provider::{Prompt, StopReason, ToolDefinition, request_body};
-use crate::record::{Record, SystemPrompt};
+use crate::record::{SessionRecord, SystemPrompt};
 use crate::stop::Stop;
 use crate::tools::LocalTool;
 use crate::watch::AgentEvent;
-use crate::{Entry, SpokenBy};
+use crate::{SpokenBy, ThreadEntry};
 
-/// How many points fuller a thread has to be before its model is told again.
+/// How many points fuller a thread has to be before its model learns it again.
 const NOTE_STEP_PERCENT: u64 = 5;
-/// What a model is told whose answer was cut off.
+/// What a model gets to read whose answer was cut off.
 const CUT_OFF: &str = "[Your answer reached its length limit. Go on from where it ended.]";
-/// How often it is told so in a row.
+/// How often it gets that in a row.
 const CUT_OFFS_MAX: usize = 3;
 /// How often a thread is made smaller within one turn, because its provider says that it is too long.
 const SHRINKS_MAX: u32 = 2;
@@ -32,7 +32,7 @@ pub(crate) struct Front {
     pub(crate) tools: Vec<ToolDefinition>,
 }
 
-impl Agent {
+impl CodingAgent {
     /// Takes one turn: the model answers, and what it said is kept. Its calls are run by the next step.
     pub(crate) async fn take_turn(&self, thread: &Thread) -> Result<(), Stop> {
         for shrinks in 0..=SHRINKS_MAX {
@@ -77,8 +77,8 @@ impl Agent {
             let mut entries = if answered.entries.is_empty() { vec![silence()] } else { answered.entries };
             self.name_calls(&mut entries);
             let cut_off = self.cut_off_words(thread, &entries, &answered.stop);
-            let mut records = vec![Record::Answered { thread: thread.clone(), entries, usage }];
-            records.extend(cut_off.map(|words| Record::Said { thread: thread.clone(), entries: vec![words] }));
+            let mut records = vec![SessionRecord::Answered { thread: thread.clone(), entries, usage }];
+            records.extend(cut_off.map(|words| SessionRecord::Said { thread: thread.clone(), entries: vec![words] }));
             self.record(records).await?;
             self.tell(AgentEvent::Answered { thread: thread.clone(), usage });
             return Ok(());
@@ -173,27 +173,27 @@ impl Agent {
     async fn note_usage(&self, thread: &Thread, budget: &ContextBudget) -> Result<(), Stop> {
         let Some(note) = usage_note(budget.used_percentage(), self.setup.limits.note_at) else { return Ok(()) };
         let percent = (budget.used_percentage() * 100.0) as u64 / NOTE_STEP_PERCENT;
-        let noted = |entry: &Entry| match entry {
-            Entry::User { text, by: SpokenBy::Agent } => percent_noted(text),
+        let noted = |entry: &ThreadEntry| match entry {
+            ThreadEntry::User { text, by: SpokenBy::Agent } => percent_noted(text),
             _ => None,
         };
         let last = self.with_thread(thread, |thread| thread.entries.iter().rev().find_map(noted));
         if last.is_some_and(|last| last / NOTE_STEP_PERCENT >= percent) {
             return Ok(());
         }
-        let entries = vec![Entry::User { text: note, by: SpokenBy::Agent }];
-        self.record(vec![Record::Said { thread: thread.clone(), entries }]).await
+        let entries = vec![ThreadEntry::User { text: note, by: SpokenBy::Agent }];
+        self.record(vec![SessionRecord::Said { thread: thread.clone(), entries }]).await
     }
 
     /// What is said to a model whose answer was cut off at its length; `None` if it was not, or was too often.
-    fn cut_off_words(&self, thread: &Thread, answer: &[Entry], stop: &StopReason) -> Option<Entry> {
-        let calls = answer.iter().any(|entry| matches!(entry, Entry::Call { .. }));
+    fn cut_off_words(&self, thread: &Thread, answer: &[ThreadEntry], stop: &StopReason) -> Option<ThreadEntry> {
+        let calls = answer.iter().any(|entry| matches!(entry, ThreadEntry::Call { .. }));
         if *stop != StopReason::MaxTokens || calls {
             return None;
         }
-        let words = Entry::User { text: CUT_OFF.to_owned(), by: SpokenBy::Agent };
+        let words = ThreadEntry::User { text: CUT_OFF.to_owned(), by: SpokenBy::Agent };
         let said = self.with_thread(thread, |thread| {
-            let since = thread.entries.iter().rev().take_while(|entry| !matches!(entry, Entry::Result { .. }));
+            let since = thread.entries.iter().rev().take_while(|entry| !matches!(entry, ThreadEntry::Result { .. }));
             since.filter(|entry| **entry == words).count()
         });
         (said < CUT_OFFS_MAX).then_some(words)
@@ -205,8 +205,9 @@ impl Agent {
         let model = &self.setup.model;
         let name = format!("{}:{thread}", self.setup.session);
         self.with_thread(thread, |state| {
-            let is_sent = |(at, entry): &(usize, &Entry)| *at >= without || !matches!(entry, Entry::Reasoning { .. });
-            let kept: Vec<Entry>;
+            let is_sent =
+                |(at, entry): &(usize, &ThreadEntry)| *at >= without || !matches!(entry, ThreadEntry::Reasoning { .. });
+            let kept: Vec<ThreadEntry>;
             let entries = match without {
                 0 => &state.entries,
                 _ => {
@@ -243,11 +244,11 @@ impl Agent {
 
     /// Gives calls a name of their own: some servers name those of every answer alike, and a result, a branch and what is
     /// counted for them belong to one call of the session.
-    fn name_calls(&self, entries: &mut [Entry]) {
+    fn name_calls(&self, entries: &mut [ThreadEntry]) {
         let answer = self.session().records;
         let mut run = self.run_state();
         for entry in entries {
-            let Entry::Call { id, .. } = entry else { continue };
+            let ThreadEntry::Call { id, .. } = entry else { continue };
             let given = id.clone();
             let mut number = 0;
             // Each pass uses up a number, so there are no more passes than calls.
@@ -275,8 +276,8 @@ fn full(budget: &ContextBudget) -> String {
 }
 
 /// What replaces an answer without a word.
-fn silence() -> Entry {
-    Entry::Assistant { text: "(no answer)".to_owned() }
+fn silence() -> ThreadEntry {
+    ThreadEntry::Assistant { text: "(no answer)".to_owned() }
 }
 
 /// What was built; `None` if that broke off.

@@ -1,4 +1,4 @@
-//! What whoever watches an agent is told, while it happens. A face shows it; nothing is decided by it.
+//! What whoever watches an agent learns, while it happens. A face shows it; nothing is decided by it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use infold_core::compaction::CompactResult;
 use infold_core::record::Usage;
 use serde::Serialize;
 
-/// Who is told.
+/// Who learns it.
 pub type Watcher = Arc<dyn Fn(AgentEvent) + Send + Sync>;
 
 /// Something that happened.

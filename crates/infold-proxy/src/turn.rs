@@ -131,7 +131,7 @@ impl Proxy {
                 self.metrics.request(asked.api.name(), "passed");
                 return pass_on(self, &outgoing, &body).await;
             }
-            // Only an agent that names its threads is told so, and clients of the proxy do not.
+            // Only an agent that names its threads gets this, and clients of the proxy do not.
             ReadyRequest::Over(_) => return Err(withheld(Withheld::Unplanned("branch over"))),
         };
         match asked.purpose {

@@ -41,7 +41,7 @@ pub struct AgentRun<'a> {
     pub output_schema: Option<String>,
     /// Skills that are active from the beginning.
     pub skills: Vec<String>,
-    /// Who is told what happens.
+    /// Who learns what happens.
     pub watch: Watcher,
     /// Ends the run, and the servers with it.
     pub cancelled: CancellationToken,

@@ -14,7 +14,7 @@ use infold_wire::answer::{SseEvent, SseEvents};
 use serde_json::Value;
 
 use super::ProviderApi;
-use crate::Entry;
+use crate::ThreadEntry;
 use chat::ChatAnswer;
 use messages::MessagesAnswer;
 use progress::AnswerProgress;
@@ -45,7 +45,7 @@ pub enum Delta {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answered {
     /// What the model said, in order, to be appended to the thread.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ThreadEntry>,
     /// The tokens that its provider reports; `None` if it reports none.
     pub usage: Option<Usage>,
     /// Why it stopped.
@@ -166,7 +166,7 @@ impl AnswerDecoder {
         if !has_ended {
             return Err(AnswerFault::BrokeOff);
         }
-        let calls = entries.iter().any(|entry| matches!(entry, Entry::Call { .. }));
+        let calls = entries.iter().any(|entry| matches!(entry, ThreadEntry::Call { .. }));
         let stop = match stop {
             // Some servers say of every answer that it is finished.
             StopReason::EndTurn | StopReason::ToolUse if calls => StopReason::ToolUse,

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use crate::{Entry, ResultOutcome};
+use crate::{ResultOutcome, ThreadEntry};
 
 /// What the model is shown for a call that was never answered, because the agent was stopped.
 const INTERRUPTED: &str = "interrupted: the agent was stopped before this call had a result";
@@ -69,7 +69,7 @@ impl OwnReasoning<'_> {
 }
 
 /// Puts a thread into rounds.
-pub(super) fn rounds<'a>(entries: &'a [Entry], reasoning: &OwnReasoning<'_>) -> Vec<Round<'a>> {
+pub(super) fn rounds<'a>(entries: &'a [ThreadEntry], reasoning: &OwnReasoning<'_>) -> Vec<Round<'a>> {
     let answers = answers(entries);
     let mut ids = SentIds::default();
     let mut rounds = vec![Round::default()];
@@ -77,23 +77,23 @@ pub(super) fn rounds<'a>(entries: &'a [Entry], reasoning: &OwnReasoning<'_>) -> 
     let mut open: Vec<SentResult<'a>> = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         match entry {
-            Entry::User { text, .. } if is_blank(text) => {}
-            Entry::User { text, .. } => turn_to_user(&mut rounds, &mut open).words.push(text),
-            Entry::Assistant { text } if is_blank(text) => {}
-            Entry::Assistant { text } => last(&mut rounds).said.push(Said::Words(text)),
-            Entry::Reasoning { sealed, model } => {
+            ThreadEntry::User { text, .. } if is_blank(text) => {}
+            ThreadEntry::User { text, .. } => turn_to_user(&mut rounds, &mut open).words.push(text),
+            ThreadEntry::Assistant { text } if is_blank(text) => {}
+            ThreadEntry::Assistant { text } => last(&mut rounds).said.push(Said::Words(text)),
+            ThreadEntry::Reasoning { sealed, model } => {
                 if reasoning.is_own(sealed, model) && leads_to_something(&entries[at + 1..]) {
                     last(&mut rounds).said.push(Said::Thought(sealed));
                 }
             }
-            Entry::Call { id, tool, arguments } => {
+            ThreadEntry::Call { id, tool, arguments } => {
                 let id = ids.of(id);
                 open.push(sent_result(id.clone(), answers.get(&at).map(|answer| &entries[*answer])));
                 let call = SentCall { id, tool: sendable(tool, TOOL_CHARS_MAX), arguments: object(arguments) };
                 last(&mut rounds).said.push(Said::Call(call));
             }
             // A result belongs behind the model's side that has its call, so the first one ends that side.
-            Entry::Result { .. } => _ = (!open.is_empty()).then(|| turn_to_user(&mut rounds, &mut open)),
+            ThreadEntry::Result { .. } => _ = (!open.is_empty()).then(|| turn_to_user(&mut rounds, &mut open)),
         }
     }
     if !open.is_empty() {
@@ -104,43 +104,46 @@ pub(super) fn rounds<'a>(entries: &'a [Entry], reasoning: &OwnReasoning<'_>) -> 
 
 /// The results that are to be appended to a thread so that no call in it is without one: what a stop in the middle of
 /// the work left open is called interrupted.
-pub fn close_open_calls(entries: &[Entry]) -> Vec<Entry> {
+pub fn close_open_calls(entries: &[ThreadEntry]) -> Vec<ThreadEntry> {
     let answers = answers(entries);
     let unanswered = entries.iter().enumerate().filter(|(at, _)| !answers.contains_key(at));
     let closing = unanswered.filter_map(|(_, entry)| match entry {
-        Entry::Call { id, tool, .. } => Some(Entry::Result {
+        ThreadEntry::Call { id, tool, .. } => Some(ThreadEntry::Result {
             call: id.clone(),
             tool: tool.clone(),
             text: INTERRUPTED.to_owned(),
             outcome: ResultOutcome::Failed,
         }),
-        Entry::User { .. } | Entry::Assistant { .. } | Entry::Reasoning { .. } | Entry::Result { .. } => None,
+        ThreadEntry::User { .. }
+        | ThreadEntry::Assistant { .. }
+        | ThreadEntry::Reasoning { .. }
+        | ThreadEntry::Result { .. } => None,
     });
     closing.collect()
 }
 
 /// The place of each call's result, by the place of the call. A result answers the earliest call with its id that has
 /// none yet; one that answers nothing is not sent.
-fn answers(entries: &[Entry]) -> HashMap<usize, usize> {
+fn answers(entries: &[ThreadEntry]) -> HashMap<usize, usize> {
     let mut open: HashMap<&str, VecDeque<usize>> = HashMap::new();
     let mut answers = HashMap::new();
     for (at, entry) in entries.iter().enumerate() {
         match entry {
-            Entry::Call { id, .. } => open.entry(id).or_default().push_back(at),
-            Entry::Result { call, .. } => {
+            ThreadEntry::Call { id, .. } => open.entry(id).or_default().push_back(at),
+            ThreadEntry::Result { call, .. } => {
                 if let Some(answered) = open.get_mut(call.as_str()).and_then(VecDeque::pop_front) {
                     answers.insert(answered, at);
                 }
             }
-            Entry::User { .. } | Entry::Assistant { .. } | Entry::Reasoning { .. } => {}
+            ThreadEntry::User { .. } | ThreadEntry::Assistant { .. } | ThreadEntry::Reasoning { .. } => {}
         }
     }
     answers
 }
 
-fn sent_result(id: String, answer: Option<&Entry>) -> SentResult<'_> {
+fn sent_result(id: String, answer: Option<&ThreadEntry>) -> SentResult<'_> {
     match answer {
-        Some(Entry::Result { text, outcome, .. }) => {
+        Some(ThreadEntry::Result { text, outcome, .. }) => {
             SentResult { id, text: if is_blank(text) { NO_OUTPUT } else { text }, outcome: *outcome }
         }
         _ => SentResult { id, text: INTERRUPTED, outcome: ResultOutcome::Failed },
@@ -164,13 +167,13 @@ fn last<'r, 'a>(rounds: &'r mut Vec<Round<'a>>) -> &'r mut Round<'a> {
 }
 
 /// Whether reasoning is followed by words or a call of the same answer. Providers refuse reasoning by itself.
-fn leads_to_something(behind: &[Entry]) -> bool {
+fn leads_to_something(behind: &[ThreadEntry]) -> bool {
     for entry in behind {
         match entry {
-            Entry::Assistant { text } if is_blank(text) => {}
-            Entry::Reasoning { .. } => {}
-            Entry::Assistant { .. } | Entry::Call { .. } => return true,
-            Entry::User { .. } | Entry::Result { .. } => return false,
+            ThreadEntry::Assistant { text } if is_blank(text) => {}
+            ThreadEntry::Reasoning { .. } => {}
+            ThreadEntry::Assistant { .. } | ThreadEntry::Call { .. } => return true,
+            ThreadEntry::User { .. } | ThreadEntry::Result { .. } => return false,
         }
     }
     false

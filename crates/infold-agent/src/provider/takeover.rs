@@ -11,13 +11,13 @@ use infold_core::transcript::{CLEARED, CallOutcome, HeldContent, Item, Kind, Tra
 use serde_json::Value;
 
 use super::rounds::{SentIds, close_open_calls, is_blank};
-use crate::{Entry, ResultOutcome, SpokenBy};
+use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
 /// What comes in front of a session whose beginning is not known.
 const BEGINNING: &str = "(The beginning of this session is not known.)";
 
 /// The entries of a recorded session, as its model saw it last.
-pub fn entries_of(transcript: &Transcript) -> Vec<Entry> {
+pub fn entries_of(transcript: &Transcript) -> Vec<ThreadEntry> {
     let items = last_seen(&transcript.items);
     let cleared = cleared_calls(&items);
     let mut ids = SentIds::default();
@@ -26,15 +26,15 @@ pub fn entries_of(transcript: &Transcript) -> Vec<Entry> {
     let entries = items.into_iter().filter_map(|item| match &item.kind {
         Kind::User { text, voice } => words(text, *voice),
         Kind::Compaction { summary, .. } => summary.as_deref().and_then(|text| words(text, Voice::Client)),
-        Kind::Assistant { text } => (!is_blank(text)).then(|| Entry::Assistant { text: text.clone() }),
+        Kind::Assistant { text } => (!is_blank(text)).then(|| ThreadEntry::Assistant { text: text.clone() }),
         Kind::Call { id, tool, input } => {
             let new = ids.of(id);
             known.insert(id, new.clone());
-            Some(Entry::Call { id: new, tool: tool.clone(), arguments: arguments(input) })
+            Some(ThreadEntry::Call { id: new, tool: tool.clone(), arguments: arguments(input) })
         }
         Kind::Result { id, tool, text, outcome, held } => {
             let is_cleared = *held == HeldContent::Cleared || cleared.contains(id.as_str());
-            Some(Entry::Result {
+            Some(ThreadEntry::Result {
                 call: known.get(id.as_str())?.clone(),
                 tool: tool.clone(),
                 text: if is_cleared { CLEARED.to_owned() } else { text.clone() },
@@ -73,12 +73,12 @@ fn cleared_calls<'a>(items: &[&'a Item]) -> HashSet<&'a str> {
     clearings.flatten().map(String::as_str).collect()
 }
 
-fn words(text: &str, voice: Voice) -> Option<Entry> {
+fn words(text: &str, voice: Voice) -> Option<ThreadEntry> {
     let by = match voice {
         Voice::Person => SpokenBy::Person,
         Voice::Client => SpokenBy::Agent,
     };
-    (!is_blank(text)).then(|| Entry::User { text: text.to_owned(), by })
+    (!is_blank(text)).then(|| ThreadEntry::User { text: text.to_owned(), by })
 }
 
 /// What a call was made with: an object, or the plain text that some tools take.
@@ -88,31 +88,31 @@ fn arguments(input: &str) -> Value {
 }
 
 /// Puts each result right behind the calls of its answer, once, and closes calls without one.
-fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+fn in_order(mut entries: Vec<ThreadEntry>) -> Vec<ThreadEntry> {
     entries.extend(close_open_calls(&entries));
-    let mut results: HashMap<String, Entry> = HashMap::new();
+    let mut results: HashMap<String, ThreadEntry> = HashMap::new();
     for entry in &entries {
-        if let Entry::Result { call, .. } = entry {
+        if let ThreadEntry::Result { call, .. } = entry {
             results.entry(call.clone()).or_insert_with(|| entry.clone());
         }
     }
     let mut ordered = Vec::with_capacity(entries.len() + 1);
-    if entries.first().is_some_and(|entry| !matches!(entry, Entry::User { .. })) {
-        ordered.push(Entry::User { text: BEGINNING.to_owned(), by: SpokenBy::Agent });
+    if entries.first().is_some_and(|entry| !matches!(entry, ThreadEntry::User { .. })) {
+        ordered.push(ThreadEntry::User { text: BEGINNING.to_owned(), by: SpokenBy::Agent });
     }
-    let mut open: Vec<Entry> = Vec::new();
+    let mut open: Vec<ThreadEntry> = Vec::new();
     for entry in entries {
         match &entry {
-            Entry::Call { id, .. } => {
+            ThreadEntry::Call { id, .. } => {
                 open.extend(results.remove(id));
                 ordered.push(entry);
             }
-            Entry::User { .. } => {
+            ThreadEntry::User { .. } => {
                 ordered.append(&mut open);
                 ordered.push(entry);
             }
-            Entry::Result { .. } => ordered.append(&mut open),
-            Entry::Assistant { .. } | Entry::Reasoning { .. } => ordered.push(entry),
+            ThreadEntry::Result { .. } => ordered.append(&mut open),
+            ThreadEntry::Assistant { .. } | ThreadEntry::Reasoning { .. } => ordered.push(entry),
         }
     }
     ordered.append(&mut open);

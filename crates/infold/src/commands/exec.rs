@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use infold_agent::record::Beginning;
-use infold_agent::{Agent, Entry, SpokenBy, Stop};
+use infold_agent::{CodingAgent, SpokenBy, Stop, ThreadEntry};
 use infold_core::gateway::{SchemaBounds, problems_of};
 use infold_engine::Engine;
 use serde_json::Value;
@@ -25,11 +25,11 @@ use crate::parts;
 use crate::settings::{AgentApproval, AgentProvider};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
-use report::Report;
-use show::Shown;
+use report::RunReport;
+use show::RunDisplay;
 use started::Started;
 
-/// How often the model is told what is wrong with its last answer, if that has to keep to a schema.
+/// How often the model learns what is wrong with its last answer, if that has to keep to a schema.
 const CORRECTIONS_MAX: u32 = 3;
 
 /// How long what is under way has to end when the run is ended.
@@ -178,7 +178,7 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
         return Err(Refused::new("nothing to do").hint("say what to do: infold exec 'fix the failing test'").into());
     }
     let cancelled = CancellationToken::new();
-    let shown = Arc::new(Shown::new(invocation));
+    let shown = Arc::new(RunDisplay::new(invocation));
     let ready = prepare(AgentRun {
         invocation,
         engine: engine.clone(),
@@ -205,9 +205,9 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
         memories: ready.setup.instructions.memories.clone(),
     };
     shown.started(&started.session_id, &beginning, &ready.sandbox);
-    let agent = Agent::new(ready.setup, started.session);
+    let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
-    opening.extend(prompt.map(|text| Entry::User { text, by: SpokenBy::Person }));
+    opening.extend(prompt.map(|text| ThreadEntry::User { text, by: SpokenBy::Person }));
     let working = work(&agent, beginning, opening, schema.as_ref(), &args.skill);
     tokio::pin!(working);
     let early = tokio::select! {
@@ -226,16 +226,16 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
     };
     finish(&agent, &engine, &end).await;
     timers.await?;
-    let report = Report::of(&agent, &engine, &end).await?;
+    let report = RunReport::of(&agent, &engine, &end).await?;
     shown.finished(&report)?;
     Ok(end.exit_code())
 }
 
 /// Works until the main thread rests, and has the model correct an answer that does not keep to its schema.
 async fn work(
-    agent: &Agent,
+    agent: &CodingAgent,
     beginning: Beginning,
-    words: Vec<Entry>,
+    words: Vec<ThreadEntry>,
     schema: Option<&Value>,
     skills: &[String],
 ) -> RunEnd {
@@ -275,7 +275,7 @@ async fn time_is_over(seconds: Option<u64>) {
 }
 
 /// Records how the run ended, and waits until everything is on disk.
-async fn finish(agent: &Agent, engine: &Engine, end: &RunEnd) {
+async fn finish(agent: &CodingAgent, engine: &Engine, end: &RunEnd) {
     if let Err(error) = agent.finish(end.name()).await {
         tracing::warn!(%error, "the end of the run could not be recorded");
     }

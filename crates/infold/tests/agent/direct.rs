@@ -14,7 +14,7 @@ use infold_agent::tools::sandbox::{Confinement, NetworkAccess};
 use infold_agent::tools::shell::{CleanEnvironment, ShellSetup};
 use infold_agent::tools::{ToolLimits, Workplace};
 use infold_agent::watch::AgentEvent;
-use infold_agent::{Agent, Entry, SpokenBy};
+use infold_agent::{CodingAgent, SpokenBy, ThreadEntry};
 use infold_core::fork::{ForkLimits, Profile};
 use infold_core::{
     CompactionThresholds, Counter, Family, Isolation, ModelWindows, Prices, Principal, SessionId, ShapeRules,
@@ -167,8 +167,8 @@ async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Ve
         from: None,
         memories: String::new(),
     };
-    let words = vec![Entry::User { text: "Do it.".to_owned(), by: SpokenBy::Person }];
-    let answer = Agent::new(setup, AgentSession::default()).prompt(beginning, Vec::new(), words).await.unwrap();
+    let words = vec![ThreadEntry::User { text: "Do it.".to_owned(), by: SpokenBy::Person }];
+    let answer = CodingAgent::new(setup, AgentSession::default()).prompt(beginning, Vec::new(), words).await.unwrap();
     let warnings = warnings.lock().unwrap().clone();
     (answer, warnings)
 }

@@ -148,7 +148,7 @@ async fn enh_7_with_nothing_to_free_compact_context_says_so_and_changes_nothing(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn enh_7_the_model_is_told_how_full_its_window_is_at_the_end_and_the_note_stays() {
+async fn enh_7_the_model_learns_how_full_its_window_is_at_the_end_and_the_note_stays() {
     let scene = AgentScene::start(reading(18), &SMALL).await;
     (0..18).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 40)));
 

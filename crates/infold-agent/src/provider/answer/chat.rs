@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::chat::{Dialect, REASONING};
 
 /// Most calls of an answer.
@@ -94,18 +94,18 @@ impl ChatAnswer {
         }
     }
 
-    pub(super) fn into_entries(self, model: &str) -> Vec<Entry> {
+    pub(super) fn into_entries(self, model: &str) -> Vec<ThreadEntry> {
         let mut entries = Vec::new();
         if self.dialect == Dialect::Ollama && !self.thoughts.is_empty() {
             let sealed = json!({"type": REASONING, "text": self.thoughts});
-            entries.push(Entry::Reasoning { sealed, model: model.to_owned() });
+            entries.push(ThreadEntry::Reasoning { sealed, model: model.to_owned() });
         }
         if !self.words.is_empty() {
-            entries.push(Entry::Assistant { text: self.words });
+            entries.push(ThreadEntry::Assistant { text: self.words });
         }
         entries.extend(self.calls.into_iter().enumerate().map(|(place, call)| {
             let id = if call.id.is_empty() { format!("call_{}_{place}", self.id) } else { call.id };
-            Entry::Call { id, tool: call.tool, arguments: arguments(&call.arguments) }
+            ThreadEntry::Call { id, tool: call.tool, arguments: arguments(&call.arguments) }
         }));
         entries
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::anthropic::REASONING;
 
 /// Most blocks of an answer.
@@ -119,18 +119,18 @@ impl MessagesAnswer {
         progress.count(*usage, tell);
     }
 
-    pub(super) fn into_entries(self, model: &str) -> Vec<Entry> {
+    pub(super) fn into_entries(self, model: &str) -> Vec<ThreadEntry> {
         let blocks = self.blocks.into_iter();
         blocks
             .filter_map(|(_, block)| match block {
-                AnswerBlock::Words(text) => (!text.is_empty()).then_some(Entry::Assistant { text }),
+                AnswerBlock::Words(text) => (!text.is_empty()).then_some(ThreadEntry::Assistant { text }),
                 AnswerBlock::Thought(sealed) => {
-                    is_sealed(&sealed).then(|| Entry::Reasoning { sealed, model: model.to_owned() })
+                    is_sealed(&sealed).then(|| ThreadEntry::Reasoning { sealed, model: model.to_owned() })
                 }
                 AnswerBlock::Call { id, tool, input, json } => {
                     let is_given = input.as_object().is_some_and(|fields| !fields.is_empty());
                     let arguments = if is_given && json.is_empty() { input } else { arguments(&json) };
-                    Some(Entry::Call { id, tool, arguments })
+                    Some(ThreadEntry::Call { id, tool, arguments })
                 }
                 AnswerBlock::Unknown => None,
             })

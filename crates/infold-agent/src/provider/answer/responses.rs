@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::progress::{AnswerProgress, count};
 use super::{AnswerFault, Delta, StopReason, arguments};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::responses::REASONING;
 
 /// Most items of an answer.
@@ -79,7 +79,7 @@ impl ResponsesAnswer {
         self.items.iter().flat_map(parts).any(|part| part["type"] == "refusal")
     }
 
-    pub(super) fn into_entries(self, model: &str) -> Vec<Entry> {
+    pub(super) fn into_entries(self, model: &str) -> Vec<ThreadEntry> {
         self.items.into_iter().filter_map(|item| entry(item, model)).collect()
     }
 }
@@ -88,23 +88,25 @@ fn parts(item: &Value) -> &[Value] {
     item["content"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-fn entry(item: Value, model: &str) -> Option<Entry> {
+fn entry(item: Value, model: &str) -> Option<ThreadEntry> {
     let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
     match item["type"].as_str()? {
         "message" => {
             let said =
                 parts(&item).iter().filter_map(|part| part["text"].as_str().or_else(|| part["refusal"].as_str()));
             let text: String = said.collect();
-            (!text.is_empty()).then_some(Entry::Assistant { text })
+            (!text.is_empty()).then_some(ThreadEntry::Assistant { text })
         }
         // Without its seal the provider, which stores nothing, would not know it again.
         REASONING => {
             let is_sealed = item["encrypted_content"].is_string();
-            is_sealed.then(|| Entry::Reasoning { sealed: item, model: model.to_owned() })
+            is_sealed.then(|| ThreadEntry::Reasoning { sealed: item, model: model.to_owned() })
         }
-        "function_call" => {
-            Some(Entry::Call { id: text("call_id"), tool: text("name"), arguments: arguments(&text("arguments")) })
-        }
+        "function_call" => Some(ThreadEntry::Call {
+            id: text("call_id"),
+            tool: text("name"),
+            arguments: arguments(&text("arguments")),
+        }),
         _ => None,
     }
 }

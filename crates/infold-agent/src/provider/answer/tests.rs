@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{AnswerDecoder, AnswerFault, Answered, Delta, StopReason};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::{AnswerTranslator, ProviderApi};
 
 const APIS: [ProviderApi; 4] = [ProviderApi::Anthropic, ProviderApi::Responses, ProviderApi::Chat, ProviderApi::Ollama];
@@ -148,11 +148,14 @@ fn expected(api: ProviderApi) -> Answered {
         ProviderApi::Responses | ProviderApi::Chat => ["call_1", "call_2"],
         ProviderApi::Ollama => ["call_a1_0", "call_a1_1"],
     };
-    let call =
-        |id: &str, tool: &str, arguments: Value| Entry::Call { id: id.to_owned(), tool: tool.to_owned(), arguments };
-    let mut entries: Vec<Entry> =
-        sealed.into_iter().map(|sealed| Entry::Reasoning { sealed, model: "model-1".to_owned() }).collect();
-    entries.push(Entry::Assistant { text: "Ich lese ä🦀.".to_owned() });
+    let call = |id: &str, tool: &str, arguments: Value| ThreadEntry::Call {
+        id: id.to_owned(),
+        tool: tool.to_owned(),
+        arguments,
+    };
+    let mut entries: Vec<ThreadEntry> =
+        sealed.into_iter().map(|sealed| ThreadEntry::Reasoning { sealed, model: "model-1".to_owned() }).collect();
+    entries.push(ThreadEntry::Assistant { text: "Ich lese ä🦀.".to_owned() });
     entries.push(call(first, "read", json!({"path": "ü.rs"})));
     entries.push(call(second, "list", json!({})));
     let (fresh_tokens, cache_read_tokens, cache_write_tokens) = match api {
@@ -241,21 +244,19 @@ fn a_call_that_the_bound_cut_short_keeps_its_text() {
     let text = chat().replace(".rs\\\"}", "").replace("\"tool_calls\"}]", "\"length\"}]");
     let answered = read_text(ProviderApi::Chat, &text).unwrap();
     assert_eq!(answered.stop, StopReason::MaxTokens);
-    assert!(
-        answered.entries.iter().any(
-            |entry| matches!(entry, Entry::Call { arguments: Value::String(text), .. } if text == "{\"path\": \"ü")
-        )
-    );
+    assert!(answered.entries.iter().any(
+        |entry| matches!(entry, ThreadEntry::Call { arguments: Value::String(text), .. } if text == "{\"path\": \"ü")
+    ));
 }
 
 #[test]
 fn reasoning_without_its_seal_is_not_kept() {
     let unsealed = messages().replace("c2Vh", "").replace("bA==", "").replace("cmVk", "");
     let answered = read_text(ProviderApi::Anthropic, &unsealed).unwrap();
-    assert!(!answered.entries.iter().any(|entry| matches!(entry, Entry::Reasoning { .. })));
+    assert!(!answered.entries.iter().any(|entry| matches!(entry, ThreadEntry::Reasoning { .. })));
     let unsealed = responses().replace("\"encrypted_content\"", "\"other\"");
     let answered = read_text(ProviderApi::Responses, &unsealed).unwrap();
-    assert!(!answered.entries.iter().any(|entry| matches!(entry, Entry::Reasoning { .. })));
+    assert!(!answered.entries.iter().any(|entry| matches!(entry, ThreadEntry::Reasoning { .. })));
 }
 
 #[test]
@@ -266,7 +267,7 @@ fn servers_that_imitate_openai_may_leave_ids_and_reasons_out() {
     let ids: Vec<&str> = answered
         .entries
         .iter()
-        .filter_map(|entry| if let Entry::Call { id, .. } = entry { Some(id.as_str()) } else { None })
+        .filter_map(|entry| if let ThreadEntry::Call { id, .. } = entry { Some(id.as_str()) } else { None })
         .collect();
     assert_eq!(ids, ["call_c_0", "call_c_1"]);
 }

@@ -3,23 +3,23 @@
 use serde_json::json;
 
 use super::{OwnReasoning, Said, SentIds, close_open_calls, rounds};
-use crate::{Entry, ResultOutcome, SpokenBy};
+use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
-fn user(text: &str) -> Entry {
-    Entry::User { text: text.to_owned(), by: SpokenBy::Person }
+fn user(text: &str) -> ThreadEntry {
+    ThreadEntry::User { text: text.to_owned(), by: SpokenBy::Person }
 }
 
-fn call(id: &str) -> Entry {
-    Entry::Call { id: id.to_owned(), tool: "run".to_owned(), arguments: json!({}) }
+fn call(id: &str) -> ThreadEntry {
+    ThreadEntry::Call { id: id.to_owned(), tool: "run".to_owned(), arguments: json!({}) }
 }
 
-fn result(id: &str, text: &str) -> Entry {
+fn result(id: &str, text: &str) -> ThreadEntry {
     let (call, tool) = (id.to_owned(), "run".to_owned());
-    Entry::Result { call, tool, text: text.to_owned(), outcome: ResultOutcome::Succeeded }
+    ThreadEntry::Result { call, tool, text: text.to_owned(), outcome: ResultOutcome::Succeeded }
 }
 
 /// One line a round: results, words, and what the model said.
-fn drawn(entries: &[Entry]) -> Vec<String> {
+fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
     let own = OwnReasoning { model: "m", types: &["thinking"] };
     let line = |round: &super::Round<'_>| {
         let results: Vec<String> =
@@ -56,7 +56,7 @@ fn a_call_without_a_result_is_closed_once_and_in_place() {
     let closing = close_open_calls(&entries);
     assert!(matches!(
         &closing[..],
-        [Entry::Result { call, outcome: ResultOutcome::Failed, text, .. }] if call == "b" && text.starts_with("interrupted")
+        [ThreadEntry::Result { call, outcome: ResultOutcome::Failed, text, .. }] if call == "b" && text.starts_with("interrupted")
     ));
     let closed = [entries.clone(), closing].concat();
     assert_eq!(close_open_calls(&closed), []);
@@ -79,9 +79,10 @@ fn an_id_that_comes_again_is_another_one() {
 
 #[test]
 fn reasoning_is_sent_to_its_own_model_in_front_of_what_it_led_to() {
-    let thought = |model: &str, kind: &str| Entry::Reasoning { sealed: json!({"type": kind}), model: model.to_owned() };
-    let said = Entry::Assistant { text: "yes".to_owned() };
-    let blank = Entry::Assistant { text: " ".to_owned() };
+    let thought =
+        |model: &str, kind: &str| ThreadEntry::Reasoning { sealed: json!({"type": kind}), model: model.to_owned() };
+    let said = ThreadEntry::Assistant { text: "yes".to_owned() };
+    let blank = ThreadEntry::Assistant { text: " ".to_owned() };
     let entries =
         [user("go"), thought("m", "thinking"), thought("other", "thinking"), thought("m", "reasoning"), blank, said];
     assert_eq!(drawn(&entries), [" | go | (thought) yes"]);

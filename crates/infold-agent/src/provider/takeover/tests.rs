@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{BEGINNING, entries_of};
 use crate::provider::{Effort, Prompt, ProviderApi, ToolDefinition, close_open_calls, outgoing_body, request_body};
-use crate::{Entry, SpokenBy};
+use crate::{SpokenBy, ThreadEntry};
 
 fn transcript(kinds: Vec<Kind>) -> Transcript {
     let items =
@@ -36,14 +36,14 @@ fn result(id: &str, text: &str, held: HeldContent) -> Kind {
 }
 
 /// One line an entry.
-fn drawn(entries: &[Entry]) -> Vec<String> {
-    let line = |entry: &Entry| match entry {
-        Entry::User { text, by: SpokenBy::Person } => format!("person: {text}"),
-        Entry::User { text, by: SpokenBy::Agent } => format!("agent: {text}"),
-        Entry::Assistant { text } => format!("model: {text}"),
-        Entry::Reasoning { .. } => "reasoning".to_owned(),
-        Entry::Call { id, tool, arguments } => format!("call {id} {tool} {arguments}"),
-        Entry::Result { call, text, .. } => format!("result {call} {text}"),
+fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
+    let line = |entry: &ThreadEntry| match entry {
+        ThreadEntry::User { text, by: SpokenBy::Person } => format!("person: {text}"),
+        ThreadEntry::User { text, by: SpokenBy::Agent } => format!("agent: {text}"),
+        ThreadEntry::Assistant { text } => format!("model: {text}"),
+        ThreadEntry::Reasoning { .. } => "reasoning".to_owned(),
+        ThreadEntry::Call { id, tool, arguments } => format!("call {id} {tool} {arguments}"),
+        ThreadEntry::Result { call, text, .. } => format!("result {call} {text}"),
     };
     entries.iter().map(line).collect()
 }
@@ -128,10 +128,10 @@ fn recordings_of_real_clients_become_requests_that_every_provider_takes() {
         let reader = Reader::new(File::open(&file).unwrap(), None, ReadLimits::with_entry_bytes_max(64 << 20)).unwrap();
         let mut entries = entries_of(&reader.into_transcript().unwrap().transcript);
         assert!(entries.len() > 2, "{file:?}");
-        assert!(matches!(entries[0], Entry::User { .. }), "{file:?}");
+        assert!(matches!(entries[0], ThreadEntry::User { .. }), "{file:?}");
         assert_eq!(close_open_calls(&entries), [], "{file:?}");
-        assert!(!entries.iter().any(|entry| matches!(entry, Entry::Reasoning { .. })));
-        entries.push(Entry::User { text: "Go on.".to_owned(), by: SpokenBy::Person });
+        assert!(!entries.iter().any(|entry| matches!(entry, ThreadEntry::Reasoning { .. })));
+        entries.push(ThreadEntry::User { text: "Go on.".to_owned(), by: SpokenBy::Person });
         for (api, strict) in [
             (ProviderApi::Anthropic, Api::Messages),
             (ProviderApi::Responses, Api::Responses),

@@ -7,7 +7,7 @@ use infold_wire::request::Request;
 use serde_json::json;
 
 use super::threads::{APIS, MODEL, prompt, rich, sent, tools, user};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::{AnswerDecoder, AnswerTranslator, ProviderApi, request_body};
 
 /// One letter for each block.
@@ -61,7 +61,7 @@ async fn answers_are_counted_with_the_calls_that_the_agent_makes() {
             .entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::Call { id, tool, .. } => Some((id.as_str(), tool.as_str())),
+                ThreadEntry::Call { id, tool, .. } => Some((id.as_str(), tool.as_str())),
                 _ => None,
             })
             .collect();

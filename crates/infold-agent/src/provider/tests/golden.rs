@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::threads::{prompt, rich, sent_json, thoughts, user};
 use crate::provider::{Effort, ProviderApi, request_body};
-use crate::{Entry, SpokenBy};
+use crate::{SpokenBy, ThreadEntry};
 
 #[test]
 fn a_rich_thread_in_the_form_of_each_api() {
@@ -53,7 +53,7 @@ fn reasoning_alone_is_left_out_and_the_users_words_meet() {
     for api in super::threads::APIS {
         let mut entries = vec![user("one")];
         entries.extend(thoughts(api));
-        entries.push(Entry::User { text: "two".to_owned(), by: SpokenBy::Agent });
+        entries.push(ThreadEntry::User { text: "two".to_owned(), by: SpokenBy::Agent });
         let text = sent_json(api, &entries).to_string();
         assert!(!text.contains("Two files") && text.contains("one") && text.contains("two"), "{text}");
     }

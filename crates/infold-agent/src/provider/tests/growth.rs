@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::threads::{APIS, any_entry, any_round, rich, sent, sent_json, user};
-use crate::Entry;
+use crate::ThreadEntry;
 use crate::provider::{ProviderApi, close_open_calls};
 
 fn strict(api: ProviderApi) -> Api {
@@ -35,7 +35,7 @@ fn without_marks(value: &mut Value) {
 
 /// The bytes up to the end of what a provider keeps for the next request: everything but the brackets that close the
 /// last message and the list. Where marks are is no part of it.
-fn kept_bytes(api: ProviderApi, entries: &[Entry]) -> String {
+fn kept_bytes(api: ProviderApi, entries: &[ThreadEntry]) -> String {
     let mut body = sent_json(api, entries);
     if api == ProviderApi::Anthropic {
         without_marks(&mut body);
@@ -45,16 +45,16 @@ fn kept_bytes(api: ProviderApi, entries: &[Entry]) -> String {
 }
 
 /// Where a thread can be sent: behind the user's words or results, with nothing open.
-fn is_sendable(entries: &[Entry]) -> bool {
+fn is_sendable(entries: &[ThreadEntry]) -> bool {
     let is_user = match entries.last() {
-        Some(Entry::User { text, .. }) => !text.trim().is_empty(),
-        Some(Entry::Result { .. }) => true,
-        Some(Entry::Assistant { .. } | Entry::Reasoning { .. } | Entry::Call { .. }) | None => false,
+        Some(ThreadEntry::User { text, .. }) => !text.trim().is_empty(),
+        Some(ThreadEntry::Result { .. }) => true,
+        Some(ThreadEntry::Assistant { .. } | ThreadEntry::Reasoning { .. } | ThreadEntry::Call { .. }) | None => false,
     };
     is_user && close_open_calls(entries).is_empty()
 }
 
-fn assert_grows(api: ProviderApi, entries: &[Entry]) {
+fn assert_grows(api: ProviderApi, entries: &[ThreadEntry]) {
     let mut before: Option<String> = None;
     for end in (1..=entries.len()).filter(|end| is_sendable(&entries[..*end])) {
         let now = kept_bytes(api, &entries[..end]);
@@ -121,7 +121,7 @@ proptest! {
 }
 
 /// The places of the marked blocks among all blocks of an Anthropic request's messages. The last one is marked.
-fn marks(entries: &[Entry]) -> Vec<usize> {
+fn marks(entries: &[ThreadEntry]) -> Vec<usize> {
     let body = sent_json(ProviderApi::Anthropic, entries);
     let blocks = said(&body).iter().flat_map(|message| message["content"].as_array().unwrap());
     let is_marked: Vec<bool> = blocks.map(|block| !block["cache_control"].is_null()).collect();

@@ -8,7 +8,7 @@ use super::threads::{APIS, MODEL, prompt, result, tools, user};
 use crate::provider::{
     AnswerDecoder, AnswerTranslator, Answered, Delta, ProviderApi, StopReason, outgoing_body, request_body,
 };
-use crate::{Entry, ResultOutcome};
+use crate::{ResultOutcome, ThreadEntry};
 
 fn script() -> Script {
     let both = [("read", json!({"path": "a.rs"})), ("run", json!({"command": "make"}))];
@@ -21,7 +21,7 @@ fn script() -> Script {
 }
 
 /// Sends a thread, and reads the answer.
-async fn ask(api: ProviderApi, model: &Model, entries: &[Entry], answer_id: &str) -> (Answered, Vec<Delta>) {
+async fn ask(api: ProviderApi, model: &Model, entries: &[ThreadEntry], answer_id: &str) -> (Answered, Vec<Delta>) {
     let tools = tools();
     let body = outgoing_body(api, request_body(api, &prompt(entries, &tools)), 32_768).unwrap();
     let request = reqwest::Client::new().post(format!("{}{}", model.base_url(), api.path()));
@@ -36,9 +36,9 @@ async fn ask(api: ProviderApi, model: &Model, entries: &[Entry], answer_id: &str
     (decoder.finish().unwrap(), deltas)
 }
 
-fn results(entries: &[Entry]) -> Vec<Entry> {
+fn results(entries: &[ThreadEntry]) -> Vec<ThreadEntry> {
     let calls = entries.iter().filter_map(|entry| match entry {
-        Entry::Call { id, tool, .. } => Some(result(id, tool, "", ResultOutcome::Succeeded)),
+        ThreadEntry::Call { id, tool, .. } => Some(result(id, tool, "", ResultOutcome::Succeeded)),
         _ => None,
     });
     calls.collect()
@@ -67,11 +67,11 @@ async fn a_session_runs_to_its_end_with_every_provider() {
         assert_eq!(stops, [StopReason::ToolUse, StopReason::ToolUse, StopReason::EndTurn, StopReason::MaxTokens]);
         let last = model.requests().pop().unwrap();
         assert_eq!((last.reasoning_dropped, last.reasoning_missing), (0, 0));
-        let has_reasoning = entries.iter().any(|entry| matches!(entry, Entry::Reasoning { .. }));
+        let has_reasoning = entries.iter().any(|entry| matches!(entry, ThreadEntry::Reasoning { .. }));
         assert_eq!(has_reasoning, api != ProviderApi::Chat, "{api:?}");
         assert_eq!(last.holds("Once more."), has_reasoning, "{api:?}");
         let calls = entries.iter().filter_map(|entry| match entry {
-            Entry::Call { tool, arguments, .. } => Some((tool.as_str(), arguments.clone())),
+            ThreadEntry::Call { tool, arguments, .. } => Some((tool.as_str(), arguments.clone())),
             _ => None,
         });
         let wanted: [(&str, Value); 3] = [

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::provider::{Effort, Prompt, ProviderApi, ToolDefinition, outgoing_body, request_body};
-use crate::{Entry, ResultOutcome, SpokenBy};
+use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
 pub(super) const MODEL: &str = "model-1";
 pub(super) const SYSTEM: &str = "You are a coding agent.\n\nThe project has two crates.\n";
@@ -23,25 +23,25 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
     vec![tool("read", "path"), tool("run", "command")]
 }
 
-pub(super) fn user(text: &str) -> Entry {
-    Entry::User { text: text.to_owned(), by: SpokenBy::Person }
+pub(super) fn user(text: &str) -> ThreadEntry {
+    ThreadEntry::User { text: text.to_owned(), by: SpokenBy::Person }
 }
 
-pub(super) fn said(text: &str) -> Entry {
-    Entry::Assistant { text: text.to_owned() }
+pub(super) fn said(text: &str) -> ThreadEntry {
+    ThreadEntry::Assistant { text: text.to_owned() }
 }
 
-pub(super) fn call(id: &str, tool: &str, arguments: Value) -> Entry {
-    Entry::Call { id: id.to_owned(), tool: tool.to_owned(), arguments }
+pub(super) fn call(id: &str, tool: &str, arguments: Value) -> ThreadEntry {
+    ThreadEntry::Call { id: id.to_owned(), tool: tool.to_owned(), arguments }
 }
 
-pub(super) fn result(call: &str, tool: &str, text: &str, outcome: ResultOutcome) -> Entry {
-    Entry::Result { call: call.to_owned(), tool: tool.to_owned(), text: text.to_owned(), outcome }
+pub(super) fn result(call: &str, tool: &str, text: &str, outcome: ResultOutcome) -> ThreadEntry {
+    ThreadEntry::Result { call: call.to_owned(), tool: tool.to_owned(), text: text.to_owned(), outcome }
 }
 
 /// What each provider seals its reasoning in, for `MODEL`, and a piece of another model.
-pub(super) fn thoughts(api: ProviderApi) -> Vec<Entry> {
-    let of = |sealed: Value, model: &str| Entry::Reasoning { sealed, model: model.to_owned() };
+pub(super) fn thoughts(api: ProviderApi) -> Vec<ThreadEntry> {
+    let of = |sealed: Value, model: &str| ThreadEntry::Reasoning { sealed, model: model.to_owned() };
     let own = match api {
         ProviderApi::Anthropic => vec![
             json!({"type": "thinking", "thinking": "Two files.", "signature": "c2VhbA=="}),
@@ -58,7 +58,7 @@ pub(super) fn thoughts(api: ProviderApi) -> Vec<Entry> {
 }
 
 /// Two turns with parallel calls, reasoning, an empty result and a failed one.
-pub(super) fn rich(api: ProviderApi) -> Vec<Entry> {
+pub(super) fn rich(api: ProviderApi) -> Vec<ThreadEntry> {
     let mut entries = vec![user("Why does the build fail?")];
     entries.extend(thoughts(api));
     entries.extend([
@@ -69,7 +69,7 @@ pub(super) fn rich(api: ProviderApi) -> Vec<Entry> {
         result("call_2", "run", "", ResultOutcome::Succeeded),
         result("call_1", "read", "fn main() {}", ResultOutcome::Succeeded),
         result("call_3", "run", "the arguments are no JSON", ResultOutcome::Failed),
-        Entry::User { text: "Budget: half is left.".to_owned(), by: SpokenBy::Agent },
+        ThreadEntry::User { text: "Budget: half is left.".to_owned(), by: SpokenBy::Agent },
         said("The file is fine."),
         said("  \n"),
         user("Then what?"),
@@ -77,7 +77,7 @@ pub(super) fn rich(api: ProviderApi) -> Vec<Entry> {
     entries
 }
 
-pub(super) fn prompt<'a>(entries: &'a [Entry], tools: &'a [ToolDefinition]) -> Prompt<'a> {
+pub(super) fn prompt<'a>(entries: &'a [ThreadEntry], tools: &'a [ToolDefinition]) -> Prompt<'a> {
     Prompt {
         model: MODEL,
         session: "session-1",
@@ -91,18 +91,18 @@ pub(super) fn prompt<'a>(entries: &'a [Entry], tools: &'a [ToolDefinition]) -> P
 }
 
 /// The body as it is sent, when the engine has nothing to edit.
-pub(super) fn sent(api: ProviderApi, entries: &[Entry]) -> Vec<u8> {
+pub(super) fn sent(api: ProviderApi, entries: &[ThreadEntry]) -> Vec<u8> {
     let tools = tools();
     let body = request_body(api, &prompt(entries, &tools));
     outgoing_body(api, body, 32_768).unwrap().to_vec()
 }
 
-pub(super) fn sent_json(api: ProviderApi, entries: &[Entry]) -> Value {
+pub(super) fn sent_json(api: ProviderApi, entries: &[ThreadEntry]) -> Value {
     serde_json::from_slice(&sent(api, entries)).unwrap()
 }
 
 /// One entry, of any kind and in any place, with ids and texts that collide, are empty, or are refused.
-pub(super) fn any_entry() -> impl Strategy<Value = Entry> {
+pub(super) fn any_entry() -> impl Strategy<Value = ThreadEntry> {
     let text = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a-zé\"\\\\ ]{1,12}"];
     let id = prop_oneof![Just(String::new()), "[ab]", "call\\.[12]", Just("x".repeat(90))];
     let tool = prop_oneof![Just("read".to_owned()), Just("mcp.server/tool".to_owned())];
@@ -115,24 +115,24 @@ pub(super) fn any_entry() -> impl Strategy<Value = Entry> {
     ];
     let outcome = prop_oneof![Just(ResultOutcome::Succeeded), Just(ResultOutcome::Failed)];
     prop_oneof![
-        2 => text.clone().prop_map(|text| Entry::User { text, by: SpokenBy::Person }),
-        2 => text.clone().prop_map(|text| Entry::Assistant { text }),
-        1 => Just(Entry::Reasoning { sealed: json!({"type": "thinking"}), model: "model-0".to_owned() }),
-        3 => (id.clone(), tool.clone(), arguments).prop_map(|(id, tool, arguments)| Entry::Call { id, tool, arguments }),
+        2 => text.clone().prop_map(|text| ThreadEntry::User { text, by: SpokenBy::Person }),
+        2 => text.clone().prop_map(|text| ThreadEntry::Assistant { text }),
+        1 => Just(ThreadEntry::Reasoning { sealed: json!({"type": "thinking"}), model: "model-0".to_owned() }),
+        3 => (id.clone(), tool.clone(), arguments).prop_map(|(id, tool, arguments)| ThreadEntry::Call { id, tool, arguments }),
         3 => (id, tool, text, outcome)
-            .prop_map(|(call, tool, text, outcome)| Entry::Result { call, tool, text, outcome }),
+            .prop_map(|(call, tool, text, outcome)| ThreadEntry::Result { call, tool, text, outcome }),
     ]
 }
 
 /// A whole round: words, reasoning of any origin, an answer, and the results of its calls in any order.
-pub(super) fn any_round(api: ProviderApi) -> impl Strategy<Value = Vec<Entry>> {
+pub(super) fn any_round(api: ProviderApi) -> impl Strategy<Value = Vec<ThreadEntry>> {
     let calls = prop::collection::vec(("[a-c]{1,2}", prop_oneof![Just(""), Just("out")]), 0..24);
     ("[a-z]{1,9}", any::<bool>(), prop_oneof![Just(""), Just("words")], calls).prop_map(
         move |(asked, thinks, words, calls)| {
             let mut entries = vec![user(&asked)];
             entries.extend(thoughts(api).into_iter().filter(|_| thinks));
             entries.push(said(words));
-            let answers: Vec<Entry> =
+            let answers: Vec<ThreadEntry> =
                 calls.iter().map(|(id, text)| result(id, "read", text, ResultOutcome::Succeeded)).collect();
             entries.extend(calls.iter().map(|(id, _)| call(id, "read", json!({"path": id}))));
             entries.extend(answers.into_iter().rev());

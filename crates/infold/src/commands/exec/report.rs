@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use infold_agent::Agent;
-use infold_agent::record::Record;
+use infold_agent::CodingAgent;
+use infold_agent::record::SessionRecord;
 use infold_core::record::Usage;
 use infold_core::{Principal, grouped};
 use infold_engine::Engine;
@@ -18,7 +18,7 @@ const NAMED_MAX: usize = 8;
 
 /// What a run did.
 #[derive(Debug)]
-pub struct Report {
+pub struct RunReport {
     session_id: String,
     end: RunEnd,
     answer: String,
@@ -29,14 +29,14 @@ pub struct Report {
     cost_micros: Option<u64>,
 }
 
-impl Report {
+impl RunReport {
     /// Looks at a session after a run.
-    pub async fn of(agent: &Agent, engine: &Engine, end: &RunEnd) -> anyhow::Result<Self> {
+    pub async fn of(agent: &CodingAgent, engine: &Engine, end: &RunEnd) -> anyhow::Result<Self> {
         let (who, session) = (Principal::local(), agent.session_id());
         let log = records(engine.agent_log(&who, session, 0).await.map_err(command_error)?)?;
         let (mut files, mut commands) = (BTreeSet::new(), Vec::new());
         for (_, record) in infold_agent::session::live(log) {
-            let Record::Result { changes, command, .. } = record else { continue };
+            let SessionRecord::Result { changes, command, .. } = record else { continue };
             files.extend(changes.into_iter().map(|change| change.path));
             commands.extend(command.map(|command| (command.command, command.exit)));
         }

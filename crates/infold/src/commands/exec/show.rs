@@ -8,7 +8,7 @@ use infold_agent::record::Beginning;
 use infold_agent::watch::{AgentEvent, Watcher};
 use infold_core::{SessionId, Thread, grouped};
 
-use super::report::Report;
+use super::report::RunReport;
 use crate::commands::Invocation;
 use crate::failure::tell;
 use crate::output::{Form, Output};
@@ -17,14 +17,14 @@ use crate::output::{Form, Output};
 const CALL_CHARS_MAX: usize = 160;
 
 /// What shows a run.
-pub struct Shown {
+pub struct RunDisplay {
     output: Output,
     is_quiet: bool,
     /// Whether the last words on standard output had no line end.
     is_mid_line: Mutex<bool>,
 }
 
-impl Shown {
+impl RunDisplay {
     /// For a command.
     pub fn new(invocation: &Invocation) -> Self {
         Self { output: invocation.output, is_quiet: invocation.globals.quiet, is_mid_line: Mutex::new(false) }
@@ -107,7 +107,7 @@ impl Shown {
     }
 
     /// The run is over.
-    pub fn finished(&self, report: &Report) -> anyhow::Result<()> {
+    pub fn finished(&self, report: &RunReport) -> anyhow::Result<()> {
         match self.output.form {
             Form::Json => self.output.json_line(&report.as_event())?,
             Form::Text => {

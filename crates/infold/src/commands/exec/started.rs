@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use infold_agent::provider::entries_of;
-use infold_agent::record::Record;
-use infold_agent::session::{AgentSession, NumberedRecord, Step};
-use infold_agent::{Entry, snapshot};
+use infold_agent::record::SessionRecord;
+use infold_agent::session::{AgentSession, NextStep, NumberedRecord};
+use infold_agent::{ThreadEntry, snapshot};
 use infold_core::{Principal, SessionId, Thread};
 use infold_engine::{AgentRecord, Engine, SessionRef};
 
@@ -25,7 +25,7 @@ pub struct Started {
     /// What it was forked or taken over from.
     pub from: Option<String>,
     /// What was said in a session that is taken over.
-    pub taken_over: Vec<Entry>,
+    pub taken_over: Vec<ThreadEntry>,
 }
 
 /// Puts what was said on the command line over the settings.
@@ -56,7 +56,7 @@ impl Started {
         }
     }
 
-    fn new(from: Option<String>, taken_over: Vec<Entry>) -> Self {
+    fn new(from: Option<String>, taken_over: Vec<ThreadEntry>) -> Self {
         let session_id = SessionId::mint(rand_bytes());
         Self { session_id, session: AgentSession::default(), from, taken_over }
     }
@@ -64,7 +64,7 @@ impl Started {
     /// Whether there is something to go on with.
     pub fn has_work(&self) -> bool {
         let main = self.session.threads.get(&Thread::Main);
-        main.is_some_and(|main| main.next_step() != Step::Rest) || !self.taken_over.is_empty()
+        main.is_some_and(|main| main.next_step() != NextStep::Rest) || !self.taken_over.is_empty()
     }
 }
 
@@ -101,7 +101,7 @@ async fn latest(engine: &Engine, folder: &Path) -> anyhow::Result<Started> {
     let logs = engine.agent_logs(&Principal::local()).await.map_err(command_error)?;
     let folder = folder.display().to_string();
     let is_here = |first: &str| match serde_json::from_str(first) {
-        Ok(Record::Began(beginning)) => beginning.folder == folder,
+        Ok(SessionRecord::Began(beginning)) => beginning.folder == folder,
         Ok(_) | Err(_) => false,
     };
     match logs.iter().find(|log| is_here(&log.first)) {
