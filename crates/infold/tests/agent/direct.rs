@@ -130,7 +130,7 @@ fn limits() -> AgentLimits {
 /// Has an agent do something with these tools of other servers; gives its last words and the warnings.
 async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Vec<String>) {
     let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
-    let heard = Arc::clone(&warnings);
+    let received = Arc::clone(&warnings);
     let setup = AgentSetup {
         engine: engine(folder),
         who: Principal::local(),
@@ -155,7 +155,7 @@ async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Ve
         others,
         watch: Arc::new(move |event| {
             if let AgentEvent::Warning { message } = event {
-                heard.lock().unwrap().push(message);
+                received.lock().unwrap().push(message);
             }
         }),
         cancelled: CancellationToken::new(),

@@ -83,25 +83,3 @@ async fn enh_8_three_hundred_turns_with_five_megabytes_fit_a_window_of_100k_and_
     let all = cached.read_tokens + cached.write_5m_tokens + cached.write_1h_tokens + cached.fresh_tokens;
     println!("300 turns: {compactions} compactions, {} of {all} input tokens read from the cache", cached.read_tokens);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn enh_6_a_session_that_was_compacted_is_resumed_from_its_snapshot_with_the_same_request() {
-    let step = |turn: u64| Step::calling("Looking.", [("read", json!({ "path": format!("file_{turn}.txt") }))]);
-    let steps = (0..12).map(step).chain([Step::text("Done."), Step::text("Again.")]);
-    let settings = ["agent.context_budget=20000", "agent.max_output_tokens=1000", "agent.summary_reserve=1000"];
-    let scene = AgentScene::start(Script::new(steps), &settings).await;
-    (0..12).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 150)));
-    let run = scene.exec(&["look at all files"]).await.done();
-    assert!(!run.of("compacted").is_empty(), "{:?}", run.events);
-    let before = scene.last_turn();
-
-    let again = scene.exec(&["--resume", &run.session(), "and now?"]).await.done();
-
-    assert!(again.of("compacted").is_empty());
-    let after = scene.last_turn();
-    let messages = |body: &Value| body["messages"].as_array().unwrap().clone();
-    let (before, after) = (messages(&before.body), messages(&after.body));
-    let plain = |message: &Value| message.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-    let prefix: Vec<String> = after.iter().take(before.len()).map(plain).collect();
-    assert_eq!(before.iter().map(plain).collect::<Vec<_>>(), prefix, "the thread goes on from what it was");
-}
