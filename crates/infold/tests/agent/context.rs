@@ -171,7 +171,7 @@ async fn enh_7_a_thread_with_nothing_to_compact_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn enh_7_a_model_is_told_when_its_window_is_nearly_full_and_not_in_every_turn() {
+async fn enh_7_a_model_gets_a_note_when_its_window_is_nearly_full_and_not_in_every_turn() {
     let scene = small_window(8, reading_on(8)).await.set("agent.context_note=0.3").set("agent.compact_trigger=1.0");
     let ran = scene.exec(&[ASKED]).await;
     ran.finished(0);

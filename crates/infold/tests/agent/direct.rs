@@ -7,7 +7,7 @@ use infold_agent::instructions::Instructions;
 use infold_agent::provider::{Effort, IncomingAnswer, OutgoingRequest, ProviderApi, SendModel, ToolDefinition};
 use infold_agent::record::Beginning;
 use infold_agent::session::AgentSession;
-use infold_agent::setup::{AgentLimits, AgentSetup, ApprovalAnswer, ListedTools, ModelSetup, OtherResult, OtherTools};
+use infold_agent::setup::{AgentLimits, AgentSetup, ListedTools, ModelSetup, OtherResult, OtherTools};
 use infold_agent::tools::approval::{ApprovalMode, ApprovalRules, ShellConfinement};
 use infold_agent::tools::fence::Fence;
 use infold_agent::tools::sandbox::{Confinement, NetworkAccess};
@@ -20,8 +20,8 @@ use infold_core::{
     CompactionThresholds, Counter, Family, Isolation, ModelWindows, Prices, Principal, SessionId, ShapeRules,
 };
 use infold_engine::{
-    Clock, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings, Shaping,
-    TimerSettings, TurnSettings,
+    Clock, ContextNotes, Engine, EngineSettings, ForkSettings, KeptCalls, MemoryModels, ScrubFault, ScrubSettings,
+    Shaping, TimerSettings, TurnSettings,
 };
 use infold_store::{Store, StoreSettings, Synchronous};
 use infold_testkit::model::{Model, Script, Step};
@@ -59,6 +59,8 @@ fn engine(folder: &TempDir) -> Engine {
             sessions_max: 16,
             sessions_bytes_max: 1 << 20,
             kept_calls: KeptCalls::Own,
+            kept_results_tokens: 8_000,
+            context_notes: ContextNotes::Off,
         },
         memory: documented_memory_rules(),
         memory_models: MemoryModels::none(),
@@ -128,7 +130,7 @@ fn limits() -> AgentLimits {
 /// Has an agent do something with these tools of other servers; gives its last words and the warnings.
 async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Vec<String>) {
     let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
-    let heard = Arc::clone(&warnings);
+    let kept = Arc::clone(&warnings);
     let setup = AgentSetup {
         engine: engine(folder),
         who: Principal::local(),
@@ -150,11 +152,10 @@ async fn run(model: &Model, folder: &TempDir, others: OtherTools) -> (String, Ve
             deny: Vec::new(),
             confinement: ShellConfinement::Lacking,
         },
-        approver: Arc::new(|_| async { ApprovalAnswer::Refused { why: "nobody is here".to_owned() } }.boxed()),
         others,
         watch: Arc::new(move |event| {
             if let AgentEvent::Warning { message } = event {
-                heard.lock().unwrap().push(message);
+                kept.lock().unwrap().push(message);
             }
         }),
         cancelled: CancellationToken::new(),

@@ -220,10 +220,11 @@ async fn an_interrupted_run_says_so_and_goes_on_later() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_short_is_said_to_be() {
-    let scene = Scene::start(Script::new([Step::text("And then the").at_limit()])).await;
+async fn an_answer_that_is_cut_short_is_said_to_be_and_gone_on_with() {
+    let scene = Scene::start(Script::new([Step::text("And then the").at_limit(), Step::text("story ends.")])).await;
     let ran = scene.exec(&[ASKED]).await;
-    assert_eq!(ran.finished(0)["answer"], "And then the");
+    assert_eq!(ran.finished(0)["answer"], "story ends.");
+    assert!(scene.turns()[1].holds("And then the"));
     assert!(ran.warnings().iter().any(|warning| warning.contains("agent.max_output_tokens")), "{:?}", ran.warnings());
 }
 

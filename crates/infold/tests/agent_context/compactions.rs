@@ -127,8 +127,8 @@ async fn enh_7_compact_context_answers_with_the_figures_and_the_next_request_is_
 fn figures(body: &Value) -> Value {
     let blocks =
         body["messages"].as_array().unwrap().iter().filter_map(|message| message["content"].as_array()).flatten();
-    let results = blocks.filter(|block| block["type"] == "tool_result").map(|block| block["content"].to_string());
-    let text = results.filter(|text| text.contains("strategies_run")).last().unwrap();
+    let mut results = blocks.filter(|block| block["type"] == "tool_result").map(|block| block["content"].to_string());
+    let text = results.rfind(|text| text.contains("strategies_run")).unwrap();
     let content: Value = serde_json::from_str(&text).unwrap();
     let text = content.as_str().map_or_else(|| content[0]["text"].as_str().unwrap().to_owned(), str::to_owned);
     serde_json::from_str(&text).unwrap()
