@@ -15,7 +15,7 @@ use crate::record::Record;
 use crate::session::OpenCall;
 use crate::setup::{ApprovalAnswer, ApprovalAsked, OtherCall};
 use crate::stop::{OverBranch, Stop};
-use crate::tools::approval::{Approval, decide};
+use crate::tools::approval::{Approval, decide, decide_other};
 use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
 use crate::watch::AgentEvent;
 use crate::{Entry, ResultOutcome};
@@ -28,7 +28,8 @@ impl Agent {
     pub(crate) async fn run_calls(&self, thread: &Thread, calls: Vec<OpenCall>) -> Result<(), Stop> {
         let (openings, others): (Vec<OpenCall>, Vec<OpenCall>) =
             calls.into_iter().partition(|call| call.tool == own_tools::BRANCH_CREATE);
-        let (last, others): (Vec<OpenCall>, Vec<OpenCall>) = others.into_iter().partition(|call| ends_thread(&call.tool));
+        let (last, others): (Vec<OpenCall>, Vec<OpenCall>) =
+            others.into_iter().partition(|call| ends_thread(&call.tool));
         for call in others {
             self.announce(thread, &call);
             let output = self.run_call(thread, &call).await?;
@@ -71,7 +72,7 @@ impl Agent {
             own_tools::READ_RESULT => self.read_stored(thread, &call.arguments).await,
             own_tools::NOTES => self.note(&call.arguments).await?,
             own_tools::SKILL => self.activate(&call.arguments).await?,
-            _ => self.call_other(call).await,
+            _ => self.call_other(thread, call).await,
         })
     }
 
@@ -80,24 +81,36 @@ impl Agent {
             Ok(read) => read,
             Err(problem) => return Ok(ToolOutput::failed(problem)),
         };
-        match decide(&read, &self.setup.approvals) {
-            Approval::Allowed => {}
-            Approval::Refused { why } => return Ok(ToolOutput::failed(why)),
-            Approval::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
-                ApprovalAnswer::Given => {}
-                ApprovalAnswer::Refused { why } => return Ok(ToolOutput::failed(why)),
-            },
+        match self.refusal_of(decide(&read, &self.setup.approvals)).await {
+            Some(why) => Ok(ToolOutput::failed(why)),
+            None => Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await),
         }
-        Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await)
     }
 
-    async fn call_other(&self, call: &OpenCall) -> ToolOutput {
-        let other =
-            OtherCall { tool: call.tool.clone(), arguments: call.arguments.clone(), call: call.id.clone() };
-        let is_listed =
-            self.run_state().listed.as_ref().is_some_and(|listed| listed.tools.iter().any(|tool| tool.name == call.tool));
-        if !is_listed {
+    /// Why a call may not be carried out, once whoever has to be asked was asked; `None` if it may.
+    async fn refusal_of(&self, approval: Approval) -> Option<String> {
+        match approval {
+            Approval::Allowed => None,
+            Approval::Refused { why } => Some(why),
+            Approval::Ask { what, why } => match (self.setup.approver)(ApprovalAsked { what, why }).await {
+                ApprovalAnswer::Given => None,
+                ApprovalAnswer::Refused { why } => Some(why),
+            },
+        }
+    }
+
+    async fn call_other(&self, thread: &Thread, call: &OpenCall) -> ToolOutput {
+        let other = OtherCall {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            call: call.id.clone(),
+            thread: thread.clone(),
+        };
+        let Some(effect) = self.others().await.effect_of(&call.tool) else {
             return ToolOutput::failed(format!("there is no tool {}: call one of those that are listed", call.tool));
+        };
+        if let Some(why) = self.refusal_of(decide_other(&call.tool, effect, &self.setup.approvals)).await {
+            return ToolOutput::failed(why);
         }
         let result = (self.setup.others.call)(other).await;
         let outcome = if result.is_error { ResultOutcome::Failed } else { ResultOutcome::Succeeded };
@@ -154,7 +167,8 @@ impl Agent {
         let read = ReadResult { ref_id: ref_id.to_owned(), thread: asking, portion, limit_bytes };
         match engine.read_result(&self.setup.who, &read).await {
             Ok(part) => {
-                let more = part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
+                let more =
+                    part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
                 said(part.no_match.unwrap_or(part.content) + &more.unwrap_or_default())
             }
             Err(error) => ToolOutput::failed(error.to_string()),

@@ -19,6 +19,8 @@ use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::gateway;
 use crate::settings::Settings;
+use others::OthersFor;
+
 
 /// What a run is started with.
 pub struct AgentRun<'a> {
@@ -70,7 +72,8 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         output_schema,
     };
     let gateway = gateway::start(invocation, &engine, &cancelled, Vec::new());
-    let others = others::of(&engine, settings, gateway, &cancelled);
+    let wanted = OthersFor { engine: &engine, settings, session: &session, folder, cancelled: &cancelled };
+    let others = others::of(wanted, gateway);
     let setup = AgentSetup {
         engine,
         who: Principal::local(),
@@ -128,8 +131,7 @@ async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> St
     if query.trim().is_empty() {
         return String::new();
     }
-    let search =
-        SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
+    let search = SearchMemories { query, limit: None, session: None::<SessionRef>, folder: Some(folder.to_owned()) };
     match engine.search_memories(&Principal::local(), search).await {
         Ok(found) => found.context.unwrap_or_default(),
         Err(error) => {
