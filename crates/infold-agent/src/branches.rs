@@ -54,8 +54,9 @@ impl Agent {
             memories: MemoryWish::Fitting,
             folder: Some(self.setup.workplace.fence.folder().to_owned()),
             start: Start::AtOnce,
-            // The same call opens one branch, however often the session breaks off in between.
-            idempotency_key: Some(format!("{}:{}", self.setup.session, call.id)),
+            // The same call opens one branch, however often the session breaks off in between; another one if the session
+            // has gone back to the call.
+            idempotency_key: Some(format!("{}:{}:{}", self.setup.session, self.session().rewinds, call.id)),
         };
         let opened = match self.setup.engine.open_branch(&self.setup.who, open).await {
             Ok(opened) => opened,

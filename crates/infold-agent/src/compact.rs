@@ -4,13 +4,13 @@
 //! new start is recorded, and a snapshot is kept for the next resume. Whatever fails of that, the mechanical summary
 //! stands alone, or nothing is changed.
 
-use infold_core::{ContextBudget, Thread};
 use infold_core::compaction::{
     BreakerLimits, Compaction, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
     SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact, last_turn_tokens, range_to_summarise,
     summary_pieces,
 };
 use infold_core::transcript::Item;
+use infold_core::{ContextBudget, Thread};
 use infold_engine::SessionRef;
 
 use crate::agent::Agent;
@@ -28,8 +28,6 @@ use crate::{Entry, ResultOutcome, SpokenBy};
 
 /// What a summariser is told.
 const SUMMARISER: &str = "You write summaries of a coding agent's work for the same agent, which goes on from them.";
-/// How a person gets back to the thread as it was.
-const WAY_BACK: &str = "`infold exec --rewind` returns to the thread as it was";
 /// Tokens of a target that are left for the receipt.
 const RECEIPT_TOKENS: u64 = 400;
 /// How much of a thread's end stays whole.
@@ -234,7 +232,7 @@ impl Agent {
         let handles = engine.store_texts(who, &self.own(thread), texts).await.map_err(Stop::of_engine)?;
         compaction.fill_handles(&handles);
         let Compaction { thread: start, facts, result, receipt, .. } = compaction;
-        let words = receipt.text(WAY_BACK);
+        let words = receipt.text(&format!("`infold rewind {}` returns to the thread as it was", self.setup.session));
         let start = new_start(&start.pieces, entries, &words, &result);
         self.run_state().counted.remove(thread);
         self.run_state().without_reasoning.remove(thread);

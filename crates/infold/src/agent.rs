@@ -21,6 +21,7 @@ use crate::gateway;
 use crate::settings::Settings;
 use others::OthersFor;
 
+pub use place::fence_around;
 
 /// What a run is started with.
 pub struct AgentRun<'a> {

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, reason = "`cargo xtask torture` reads the figures of long runs")]
 
 mod agent_fence;
+mod agent_sessions;
 mod bad_input;
 mod cli;
 mod connect;

@@ -25,6 +25,8 @@ use crate::parts;
 use crate::settings::{AgentApproval, AgentProvider};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
+pub use started::records;
+
 use report::Report;
 use show::Shown;
 use started::Started;
@@ -232,7 +234,8 @@ async fn work(
     let Some(schema) = schema else { return RunEnd::Done };
     for _ in 0..CORRECTIONS_MAX {
         let Err(problem) = check(&answer, schema) else { return RunEnd::Done };
-        let words = format!("Your last message does not keep to the schema: {problem}. Answer again: the JSON value alone.");
+        let words =
+            format!("Your last message does not keep to the schema: {problem}. Answer again: the JSON value alone.");
         answer = match agent.remark(words).await {
             Ok(answer) => answer,
             Err(stop) => return RunEnd::Stopped(stop),
@@ -243,7 +246,8 @@ async fn work(
 
 /// Checks an answer against a schema.
 fn check(answer: &str, schema: &Value) -> Result<(), String> {
-    let value: Value = serde_json::from_str(input::unfenced(answer)).map_err(|error| format!("it is no JSON: {error}"))?;
+    let value: Value =
+        serde_json::from_str(input::unfenced(answer)).map_err(|error| format!("it is no JSON: {error}"))?;
     let problems = problems_of(&value, schema, &SchemaBounds::USUAL);
     match problems.is_empty() {
         true => Ok(()),
