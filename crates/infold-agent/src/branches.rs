@@ -61,8 +61,9 @@ impl CodingAgent {
             memories: MemoryWish::Fitting,
             folder: Some(self.setup.workplace.fence.folder().to_owned()),
             start: Start::AtOnce,
-            // The same call opens one branch, however often the session breaks off in between.
-            idempotency_key: Some(opening_key(&self.setup.session, thread, &call.id)),
+            // The same call opens one branch, however often the session breaks off in between; another one if the session
+            // has gone back to the call.
+            idempotency_key: Some(opening_key(&self.setup.session, self.session().rewinds, thread, &call.id)),
         };
         let opened = match self.setup.engine.open_branch(&self.setup.who, open).await {
             Ok(opened) => opened,
@@ -224,8 +225,8 @@ impl CodingAgent {
 }
 
 /// The key of a call that opens a branch. Providers' ids may be longer than a key, so it is a digest.
-fn opening_key(session: &SessionId, thread: &Thread, call: &str) -> String {
-    blake3::hash(format!("{session}:{thread}:{call}").as_bytes()).to_hex().to_string()
+fn opening_key(session: &SessionId, rewinds: u64, thread: &Thread, call: &str) -> String {
+    blake3::hash(format!("{session}:{rewinds}:{thread}:{call}").as_bytes()).to_hex().to_string()
 }
 
 /// A conversation up to the answer that is being carried out: its calls have no results yet.

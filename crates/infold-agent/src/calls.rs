@@ -15,7 +15,7 @@ use crate::record::{SessionRecord, SkillPlace};
 use crate::session::OpenCall;
 use crate::setup::OtherCall;
 use crate::stop::{OverBranch, Stop};
-use crate::tools::approval::{Approval, decide};
+use crate::tools::approval::{Approval, decide, decide_other};
 use crate::tools::{self, LocalCall, LocalTool, ToolOutput};
 use crate::watch::AgentEvent;
 use crate::{ResultOutcome, ThreadEntry};
@@ -72,7 +72,7 @@ impl CodingAgent {
             own_tools::READ_RESULT => self.read_stored(thread, &call.arguments).await,
             own_tools::NOTES => self.note(&call.arguments).await?,
             own_tools::SKILL => self.activate(&call.arguments).await?,
-            _ => self.call_other(call).await,
+            _ => self.call_other(thread, call).await,
         })
     }
 
@@ -87,15 +87,19 @@ impl CodingAgent {
         }
     }
 
-    async fn call_other(&self, call: &OpenCall) -> ToolOutput {
-        let other = OtherCall { tool: call.tool.clone(), arguments: call.arguments.clone(), call: call.id.clone() };
-        let is_listed = self
-            .run_state()
-            .listed
-            .as_ref()
-            .is_some_and(|listed| listed.tools.iter().any(|tool| tool.name == call.tool));
-        if !is_listed {
+    async fn call_other(&self, thread: &Thread, call: &OpenCall) -> ToolOutput {
+        let other = OtherCall {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            call: call.id.clone(),
+            thread: thread.clone(),
+        };
+        let Some(effect) = self.others().await.effect_of(&call.tool) else {
             return ToolOutput::failed(format!("there is no tool {}: call one of those that are listed", call.tool));
+        };
+        match decide_other(&call.tool, effect, &self.setup.approvals).with_nobody_to_ask() {
+            Approval::Allowed => {}
+            Approval::Refused { why } | Approval::Ask { why, .. } => return ToolOutput::failed(why),
         }
         let result = (self.setup.others.call)(other).await;
         let outcome = if result.is_error { ResultOutcome::Failed } else { ResultOutcome::Succeeded };

@@ -14,6 +14,7 @@ mod compact;
 mod entry;
 pub mod instructions;
 mod own_tools;
+pub mod points;
 pub mod provider;
 pub mod record;
 pub mod session;
@@ -23,6 +24,7 @@ mod stop;
 pub mod tools;
 mod turn;
 pub mod watch;
+pub mod whole;
 
 pub use agent::CodingAgent;
 pub use entry::{ResultOutcome, SpokenBy, ThreadEntry};

@@ -28,6 +28,8 @@ pub struct AgentSession {
     pub skills: Vec<String>,
     /// How many records its log has.
     pub records: u64,
+    /// How often it went back to an earlier record.
+    pub rewinds: u64,
 }
 
 /// A thread of a session.
@@ -75,13 +77,18 @@ pub type NumberedRecord = (u64, SessionRecord);
 impl AgentSession {
     /// The session that a whole log leads to.
     pub fn replay(log: Vec<NumberedRecord>) -> Self {
-        let records = log.last().map_or(0, |(seq, _)| *seq);
-        let mut session = Self::default();
+        Self::default().and(log)
+    }
+
+    /// The session that more of its log leads to, which does not go back behind what it was made of.
+    pub(crate) fn and(mut self, log: Vec<NumberedRecord>) -> Self {
+        let records = log.last().map_or(self.records, |(seq, _)| *seq);
+        self.rewinds += log.iter().filter(|(_, record)| matches!(record, SessionRecord::Rewound { .. })).count() as u64;
         for (_, record) in live(log) {
-            session.apply(record);
+            self.apply(record);
         }
-        session.records = records;
-        session
+        self.records = records;
+        self
     }
 
     /// Adds one record, which is not a rewind: those are found when a log is replayed.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use infold_core::{CompactionThresholds, Counter, Principal, SessionId};
+use infold_core::{CompactionThresholds, Counter, Principal, SessionId, Thread};
 use infold_engine::Engine;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::instructions::Instructions;
 use crate::provider::{Effort, ProviderApi, SendModel, ToolDefinition};
 use crate::tools::Workplace;
-use crate::tools::approval::ApprovalRules;
+use crate::tools::approval::{ApprovalRules, OtherEffect};
 use crate::watch::Watcher;
 
 /// Everything that an agent needs.
@@ -103,8 +103,25 @@ pub struct OtherTools {
 pub struct ListedTools {
     /// Their definitions.
     pub tools: Vec<ToolDefinition>,
+    /// The names of those that only read.
+    pub reading: Vec<String>,
     /// What the model learns of those that are held back.
     pub note: Option<String>,
+    /// For people: servers whose tools are not among them, and why.
+    pub problems: Vec<String>,
+}
+
+impl ListedTools {
+    /// What a tool may do; `None` if it is not listed.
+    pub(crate) fn effect_of(&self, tool: &str) -> Option<OtherEffect> {
+        let is_listed = self.tools.iter().any(|listed| listed.name == tool);
+        let effect = if self.reading.iter().any(|reading| reading == tool) {
+            OtherEffect::Reads
+        } else {
+            OtherEffect::MayChange
+        };
+        is_listed.then_some(effect)
+    }
 }
 
 /// A call of a tool of another server.
@@ -116,6 +133,8 @@ pub struct OtherCall {
     pub arguments: Value,
     /// The id of the model's call.
     pub call: String,
+    /// The thread that the call was made in.
+    pub thread: Thread,
 }
 
 /// What a tool of another server gave.

@@ -22,6 +22,9 @@ struct Head {
     system: Option<SystemPrompt>,
     notes: String,
     skills: Vec<String>,
+    /// How often the session went back.
+    #[serde(default)]
+    rewinds: u64,
     /// The main thread without its entries, which follow.
     main: ThreadState,
     /// The other threads.
@@ -39,6 +42,7 @@ pub(crate) fn messages(session: &AgentSession) -> Vec<Value> {
         system: session.system.clone(),
         notes: session.notes.clone(),
         skills: session.skills.clone(),
+        rewinds: session.rewinds,
         main,
         threads,
     };
@@ -55,18 +59,13 @@ pub fn through(messages: &str) -> Option<u64> {
 /// The session that a snapshot and the records behind it lead to; `None` if they do not fit together, and the whole log
 /// has to be read.
 pub fn resume(messages: &str, behind: Vec<NumberedRecord>) -> Option<AgentSession> {
-    let mut session = read(messages)?;
+    let session = read(messages)?;
     let through = session.records;
     let goes_back = |record: &SessionRecord| matches!(record, SessionRecord::Rewound { to } if *to < through);
     if behind.iter().any(|(_, record)| goes_back(record)) {
         return None;
     }
-    let last = behind.last().map_or(through, |(seq, _)| *seq);
-    for (_, record) in crate::session::live(behind) {
-        session.apply(record);
-    }
-    session.records = last;
-    Some(session)
+    Some(session.and(behind))
 }
 
 fn read(messages: &str) -> Option<AgentSession> {
@@ -84,5 +83,6 @@ fn read(messages: &str) -> Option<AgentSession> {
         notes: head.notes,
         skills: head.skills,
         records: head.through,
+        rewinds: head.rewinds,
     })
 }

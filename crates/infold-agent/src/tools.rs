@@ -34,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::LocalCall;
 pub use definitions::{LocalTool, ToolDefinition};
 pub use output::{CommandRan, ToolOutput};
-pub use undo::{UndoError, undo};
+pub use undo::{UndoError, undo_all};
 pub use workplace::{ToolLimits, Workplace};
 
 /// Does what a call asks for. It is not asked again whether it may: that is [`approval::decide`]'s.

@@ -11,6 +11,7 @@ use crate::compact::Cause;
 use crate::own_tools;
 use crate::provider::{Prompt, StopReason, ToolDefinition, request_body};
 use crate::record::{SessionRecord, SystemPrompt};
+use crate::setup::ListedTools;
 use crate::stop::Stop;
 use crate::tools::LocalTool;
 use crate::watch::AgentEvent;
@@ -38,6 +39,7 @@ impl CodingAgent {
         for shrinks in 0..=SHRINKS_MAX {
             // 1. The instructions, with all tools behind them.
             let mut front = self.front().await;
+            self.note_deferred(thread).await?;
             // 2. What each component takes.
             let mut budget = self.measure(thread, &front);
             // 3. and 4. Full, or nearly so: the thread is started anew, and a snapshot of it is kept.
@@ -110,25 +112,45 @@ impl CodingAgent {
     async fn tools(&self) -> Vec<ToolDefinition> {
         let mut tools: Vec<ToolDefinition> = LocalTool::ALL.iter().map(|tool| own_tools::local(*tool)).collect();
         tools.extend(own_tools::definitions(&self.setup.instructions));
-        let known = self.run_state().listed.clone();
-        let listed = match known {
-            Some(listed) => listed,
-            None => self.list_others().await,
-        };
-        tools.extend(listed.tools);
+        tools.extend(self.others().await.tools);
         tools
     }
 
-    async fn list_others(&self) -> crate::setup::ListedTools {
+    /// The tools of other servers, which are listed once in a run.
+    pub(crate) async fn others(&self) -> ListedTools {
+        let known = self.run_state().listed.clone();
+        match known {
+            Some(listed) => listed,
+            None => self.list_others().await,
+        }
+    }
+
+    async fn list_others(&self) -> ListedTools {
         let listed = match (self.setup.others.list)().await {
             Ok(listed) => listed,
             Err(problem) => {
                 self.warn_once(format!("tools of other servers are not there: {problem}"));
-                crate::setup::ListedTools::default()
+                ListedTools::default()
             }
         };
+        for problem in &listed.problems {
+            self.warn_once(problem.clone());
+        }
         self.run_state().listed = Some(listed.clone());
         listed
+    }
+
+    /// Tells the model of tools that are held back: once, where the main thread begins or was started anew.
+    async fn note_deferred(&self, thread: &Thread) -> Result<(), Stop> {
+        let note = self.run_state().listed.as_ref().and_then(|listed| listed.note.clone());
+        let Some(note) = note.filter(|_| *thread == Thread::Main) else { return Ok(()) };
+        let says_it =
+            |entry: &ThreadEntry| matches!(entry, ThreadEntry::User { text, by: SpokenBy::Agent } if *text == note);
+        if self.with_thread(thread, |thread| thread.entries.iter().any(says_it)) {
+            return Ok(());
+        }
+        let entries = vec![ThreadEntry::User { text: note, by: SpokenBy::Agent }];
+        self.record(vec![SessionRecord::Said { thread: thread.clone(), entries }]).await
     }
 
     /// The tools that a request lists. The gateway has held back what is too much; what is left is sent.

@@ -58,6 +58,7 @@ use shapes::server::{ServerDetail, ServerSummary, ToolList};
 use shapes::session::{SessionDetail, SessionSummary};
 
 pub use control::ControlSettings;
+pub use moment::moment_text;
 pub use shapes::session::ContextRoom;
 
 /// A session at a glance in the API's JSON, for commands that print the same.

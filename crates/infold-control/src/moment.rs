@@ -24,6 +24,11 @@ impl Moment {
     }
 }
 
+/// A time in milliseconds since 1970 as the API writes it.
+pub fn moment_text(at_ms: u64) -> String {
+    Moment(at_ms).text()
+}
+
 impl Serialize for Moment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text())

@@ -50,6 +50,29 @@ impl Engine {
         self.change(&change, propose, |before, decision| Ok(self.ended(&open, before, decision))).await
     }
 
+    /// Cuts branches short that nobody goes on with, because their session went back to before they were opened. Their
+    /// parents get no notice, and nothing is learnt from them. Those that are over stay as they are. Returns those that
+    /// were open, the deepest first.
+    #[tracing::instrument(skip_all)]
+    pub async fn abandon_branches(
+        &self,
+        who: &Principal,
+        session: &SessionRef,
+        branches: &[BranchId],
+    ) -> Result<Vec<BranchId>, Error> {
+        let view = self.session(who, session).await?;
+        let open: Vec<BranchId> = leaves_first(&view.session).into_iter().filter(|id| branches.contains(id)).collect();
+        let change = self.end_change(who, session, None);
+        for branch in &open {
+            let propose = |_: &Loaded| {
+                let cut_short = Command::CutShort { branch: branch.clone(), reason: EndReason::Interrupted };
+                Ok(Proposal::of(vec![cut_short, Command::MarkEndReported { branch: branch.clone() }]))
+            };
+            self.change(&change, propose, |_, _| Ok(())).await?;
+        }
+        Ok(open)
+    }
+
     fn end_change(&self, who: &Principal, session: &SessionRef, key: Option<(String, [u8; 32])>) -> SessionChange {
         SessionChange {
             owner: who.owner.clone(),

@@ -37,6 +37,7 @@ pub use login::{
     SessionBus, StoreWish, keyring_problem,
 };
 pub(crate) use message::with;
+pub(crate) use options::LinkTerms;
 pub use options::{
     Ask, CallNotice, CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay, ListLimits,
 };

@@ -16,6 +16,7 @@ pub mod gateway;
 mod http;
 mod instructions;
 mod metrics;
+mod own_client;
 mod refused;
 mod relay;
 mod resources;
@@ -29,6 +30,7 @@ mod tools;
 #[cfg(feature = "conformance")]
 pub use http::conformance_router;
 pub use http::http_router;
+pub use own_client::link_own_agent;
 pub use relay::{Gateway, GatewayListing, GatewaySetup, HostedServer, ServerNow};
 pub use server::{Server, ShownTools};
 pub use settings::{ErrorStyle, SessionFrom, Settings, ToolFamily};

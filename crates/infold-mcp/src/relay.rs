@@ -203,6 +203,33 @@ impl Gateway {
         self.hosts.iter().map(now).collect()
     }
 
+    /// The note for a model about tools that are not in the list, as far as they are known now; nothing if all are in it.
+    pub fn deferral_note(&self) -> Option<String> {
+        self.catalogue().note()
+    }
+
+    /// Why servers cannot be used now, in words for people, which have no secrets in them.
+    pub async fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        for ServerNow { key, state, last_failure } in self.servers() {
+            let problem = match state {
+                ServerState::Configured | ServerState::Ready | ServerState::Idle => continue,
+                ServerState::Starting if last_failure.is_none() => continue,
+                ServerState::NeedsLogin => format!("the server {key} needs a login: run `infold servers login {key}`"),
+                ServerState::NeedsApproval => {
+                    format!("the server {key} waits for approval: run `infold approve {key}`")
+                }
+                ServerState::Refused(why) => format!("the server {key} cannot be used: {why}"),
+                // One that has failed may be tried again at this moment.
+                ServerState::Starting | ServerState::Failing { .. } | ServerState::Open { .. } => {
+                    format!("the server {key} cannot be used: {}", last_failure.as_deref().unwrap_or("it failed"))
+                }
+            };
+            problems.push(self.scrubbed(problem).await);
+        }
+        problems
+    }
+
     /// The tools of all servers, once every one was seen or the time for that is over.
     pub(crate) async fn ready(&self) -> Arc<Catalogue> {
         if *self.learnt.borrow() {

@@ -45,6 +45,8 @@ pub enum ShownTools {
     Own,
     /// Those of other servers that are listed.
     Servers,
+    /// The gateway's, and those of other servers that are listed: for infold's own agent, which has the rest itself.
+    Others,
 }
 
 struct Shared {
@@ -80,6 +82,10 @@ impl Server {
     /// The same server, for one caller who is known beforehand.
     pub(crate) fn for_caller(&self, caller: Principal) -> Self {
         Self { caller: Some(caller), ..self.clone() }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.shared.engine
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -22,6 +22,9 @@ use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::gateway;
 use crate::settings::Settings;
+use others::OthersFor;
+
+pub use place::fence_around;
 
 /// What a run is started with.
 pub struct AgentRun<'a> {
@@ -84,7 +87,8 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         output_schema,
     };
     let gateway = gateway::start(invocation, &engine, &cancelled, Vec::new());
-    let others = others::of(&engine, settings, gateway, &cancelled);
+    let wanted = OthersFor { engine: &engine, settings, session: &session, folder, cancelled: &cancelled };
+    let others = others::of(wanted, gateway);
     let setup = AgentSetup {
         engine,
         who: Principal::local(),

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, connect, count, disconnect, exec, fork, hook, launch, man, memory, replay, rescue, result, rules,
-    run, scrub, secret, servers, sessions, show, tend, tools, top,
+    approve, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
+    result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -124,6 +124,10 @@ pub enum Command {
     Run(run::RunArgs),
     /// Have infold's own agent do something in this folder, without asking back
     Exec(Box<exec::ExecArgs>),
+    /// Go back to an earlier point of a session of infold's own agent, with the files that it wrote
+    Rewind(rewind::RewindArgs),
+    /// Write all of a session of infold's own agent, as JSON lines or Markdown
+    Export(export::ExportArgs),
     /// Become an agent that ends with the process that `infold run` is
     #[command(hide = true)]
     Launch(launch::LaunchArgs),
@@ -254,6 +258,8 @@ impl Cli {
             | Command::Demo
             | Command::Run(_)
             | Command::Exec(_)
+            | Command::Rewind(_)
+            | Command::Export(_)
             | Command::Launch(_)
             | Command::Tend(_)
             | Command::Confine(_)

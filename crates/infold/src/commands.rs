@@ -9,6 +9,7 @@ mod demo;
 pub mod disconnect;
 pub mod doctor;
 pub mod exec;
+pub mod export;
 pub mod fork;
 pub mod hook;
 pub mod launch;
@@ -19,6 +20,7 @@ mod places;
 pub mod replay;
 pub mod rescue;
 pub mod result;
+pub mod rewind;
 pub mod rules;
 pub mod run;
 pub mod scrub;
@@ -101,6 +103,8 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Demo => demo::run(load()?),
         Command::Run(args) => run::run(&args, load()?),
         Command::Exec(args) => exec::run(*args, load()?),
+        Command::Rewind(args) => rewind::run(&args, &load()?),
+        Command::Export(args) => export::run(&args, &load()?),
         Command::Connect(args) => connect::run(&args, &load()?),
         Command::Disconnect(args) => disconnect::run(&args, &load()?),
         Command::Mcp => mcp::run(&load()?, mcp::ServedTools::Own),

@@ -3,7 +3,7 @@
 mod apart;
 mod approving;
 mod check;
-mod counted_once;
+pub mod counted_once;
 mod directly;
 mod hostile;
 mod import;
@@ -14,7 +14,7 @@ mod offers;
 pub mod processes;
 mod questions;
 mod real;
-mod relaying;
+pub mod relaying;
 mod seen_files;
 mod settings;
 mod tending;

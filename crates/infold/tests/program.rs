@@ -7,6 +7,7 @@
 mod agent;
 mod agent_context;
 mod agent_fence;
+mod agent_sessions;
 mod bad_input;
 mod cli;
 mod connect;

@@ -119,6 +119,31 @@ pub fn decide(call: &LocalCall, rules: &ApprovalRules) -> Approval {
     }
 }
 
+/// What a tool of another server may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherEffect {
+    /// It only reads, as far as its server is believed.
+    Reads,
+    /// It may change things.
+    MayChange,
+}
+
+/// Decides whether a tool of another server may be called. What its arguments may be is the gateway's to say.
+pub fn decide_other(tool: &str, effect: OtherEffect, rules: &ApprovalRules) -> Approval {
+    match (effect, rules.mode) {
+        (OtherEffect::Reads, _) | (OtherEffect::MayChange, ApprovalMode::Edits | ApprovalMode::All) => {
+            Approval::Allowed
+        }
+        (OtherEffect::MayChange, ApprovalMode::ReadOnly) => Approval::Refused {
+            why: format!("{tool} may change things, and this session may only read: say what you would change"),
+        },
+        (OtherEffect::MayChange, ApprovalMode::Ask) => Approval::Ask {
+            what: format!("call {tool}"),
+            why: "tools that may change things are asked about".to_owned(),
+        },
+    }
+}
+
 fn decide_change(what: String, mode: ApprovalMode) -> Approval {
     match mode {
         ApprovalMode::ReadOnly => {

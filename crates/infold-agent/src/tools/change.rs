@@ -121,7 +121,7 @@ impl FileState {
     }
 
     /// Whether a file with this content is meant; `None` is no file. Rights do not matter.
-    fn is(&self, bytes: Option<&[u8]>) -> bool {
+    pub(super) fn is(&self, bytes: Option<&[u8]>) -> bool {
         match (self, bytes) {
             (Self::Absent, None) => true,
             (Self::Present { digest, .. }, Some(bytes)) => blake3::hash(bytes).to_hex().as_str() == digest,

@@ -17,6 +17,24 @@ async fn a_branch_opens_folds_and_is_in_the_archive() {
 }
 
 #[tokio::test]
+async fn abandoned_branches_end_and_their_parents_hear_nothing() {
+    let bench = Bench::new(settings());
+    let stays = bench.open("s").await.unwrap().branch_id;
+    let below = bench.open("s").await.unwrap().branch_id;
+    let session = SessionRef::by_id("s").unwrap();
+    let gone = |branches: Vec<BranchId>| {
+        let (bench, session) = (&bench, &session);
+        async move { bench.engine.abandon_branches(&bench.who, session, &branches).await.unwrap() }
+    };
+    assert_eq!(gone(vec![below.clone()]).await, std::slice::from_ref(&below));
+    assert!(gone(vec![below.clone()]).await.is_empty(), "what is over stays so");
+    let ended = bench.view(below.as_str()).await.branch;
+    assert_eq!(ended.end.map(|end| end.reason), Some(infold_core::EndReason::Interrupted));
+    assert!(bench.view(stays.as_str()).await.branch.is_open());
+    assert!(bench.open("s").await.unwrap().notices.is_empty());
+}
+
+#[tokio::test]
 async fn the_same_key_gives_the_same_answer_and_one_branch() {
     let bench = Bench::new(settings());
     let request = OpenBranch { idempotency_key: Some("k1".to_owned()), ..open("s") };

@@ -100,7 +100,6 @@ impl ChildLeg {
     }
 
     /// A connection without a process behind it.
-    #[cfg(test)]
     pub(super) fn without_process(stream: StreamLeg) -> Self {
         Self { stream, process: None }
     }

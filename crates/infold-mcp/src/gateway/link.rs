@@ -14,7 +14,7 @@ use super::era::{self, LinkEra, RequestMeta, ServerAbout};
 use super::error::LinkError;
 use super::http::{HttpLeg, HttpRequest};
 use super::message;
-use super::options::{CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkWay};
+use super::options::{CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkTerms, LinkWay};
 use super::router::Router;
 use super::stream::StreamParts;
 
@@ -53,31 +53,31 @@ impl ServerLink {
     ///
     /// What belongs to no request goes to `events`; what finds no room there is dropped.
     pub async fn start(setup: LinkSetup, events: mpsc::Sender<LinkEvent>) -> Result<Self, LinkError> {
-        let router = Arc::new(Router::new(events, setup.identity.roots.clone()));
+        let (way, terms) = setup.parts();
+        let router = Arc::new(Router::new(events, terms.identity.roots.clone()));
         let tasks = TaskTracker::new();
-        let message_bytes_max = setup.limits.message_bytes_max;
+        let message_bytes_max = terms.limits.message_bytes_max;
         let parts = StreamParts { router: router.clone(), tasks: tasks.clone(), message_bytes_max };
-        let leg = match &setup.way {
+        let leg = match &way {
             LinkWay::Child(way) => Leg::Child(ChildLeg::start(way, parts)?),
             LinkWay::Http(way) => Leg::Http(Arc::new(HttpLeg::new(way, parts)?)),
         };
-        Self::over(leg, (router, tasks), setup).await
+        Self::over(leg, (router, tasks), terms).await
     }
 
     /// A connection over streams, without a process behind them.
-    #[cfg(test)]
-    pub(super) async fn over_streams<R, W>(
+    pub(crate) async fn over_streams<R, W>(
         streams: (R, W),
-        setup: LinkSetup,
+        terms: LinkTerms,
         events: mpsc::Sender<LinkEvent>,
     ) -> Result<Self, LinkError>
     where
         R: tokio::io::AsyncRead + Unpin + Send + 'static,
         W: tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
-        let router = Arc::new(Router::new(events, setup.identity.roots.clone()));
+        let router = Arc::new(Router::new(events, terms.identity.roots.clone()));
         let tasks = TaskTracker::new();
-        let message_bytes_max = setup.limits.message_bytes_max;
+        let message_bytes_max = terms.limits.message_bytes_max;
         let parts = StreamParts { router: router.clone(), tasks: tasks.clone(), message_bytes_max };
         let (stream, reader) = super::stream::StreamLeg::open(streams, parts);
         let (waiting, closing) = (stream.waiting(), stream.closing.clone());
@@ -85,10 +85,10 @@ impl ServerLink {
             closing.run_until_cancelled(reader.run()).await;
             waiting.end(LinkError::Ended { how: "its output ended".to_owned(), words: String::new() });
         });
-        Self::over(Leg::Child(ChildLeg::without_process(stream)), (router, tasks), setup).await
+        Self::over(Leg::Child(ChildLeg::without_process(stream)), (router, tasks), terms).await
     }
 
-    async fn over(leg: Leg, (router, tasks): (Arc<Router>, TaskTracker), setup: LinkSetup) -> Result<Self, LinkError> {
+    async fn over(leg: Leg, (router, tasks): (Arc<Router>, TaskTracker), terms: LinkTerms) -> Result<Self, LinkError> {
         let unknown = ServerAbout {
             era: LinkEra::Legacy,
             protocol: String::new(),
@@ -101,15 +101,15 @@ impl ServerLink {
             leg,
             router,
             tasks,
-            identity: setup.identity,
-            calls: Semaphore::new(setup.limits.calls_max),
-            limits: setup.limits,
+            identity: terms.identity,
+            calls: Semaphore::new(terms.limits.calls_max),
+            limits: terms.limits,
             last_id: AtomicU64::new(0),
             about: RwLock::new(unknown),
             openings: AtomicU64::new(0),
             opening: Mutex::new(()),
         };
-        match link.open(setup.known_era).await {
+        match link.open(terms.known_era).await {
             Ok(()) => Ok(link),
             Err(error) => {
                 link.close().await;

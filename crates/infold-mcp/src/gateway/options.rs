@@ -36,6 +36,25 @@ pub struct LinkSetup {
     pub limits: LinkLimits,
 }
 
+/// What a connection begins with, whichever way its server is reached.
+#[derive(Debug)]
+pub(crate) struct LinkTerms {
+    /// See [`LinkSetup::known_era`].
+    pub(crate) known_era: Option<LinkEra>,
+    /// See [`LinkSetup::identity`].
+    pub(crate) identity: LinkIdentity,
+    /// See [`LinkSetup::limits`].
+    pub(crate) limits: LinkLimits,
+}
+
+impl LinkSetup {
+    /// The way to the server, and everything else.
+    pub(super) fn parts(self) -> (LinkWay, LinkTerms) {
+        let Self { way, known_era, identity, limits } = self;
+        (way, LinkTerms { known_era, identity, limits })
+    }
+}
+
 /// As whom infold introduces itself to a server.
 #[derive(Debug, Clone)]
 pub struct LinkIdentity {
@@ -53,6 +72,12 @@ impl LinkIdentity {
         let root = |path: &Path| json!({ "uri": format!("file://{}", path.display()) });
         let capabilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
         Self { capabilities, roots: Some(project.map(root).into_iter().collect()), ..Self::infold() }
+    }
+
+    /// infold's own agent, which nobody can be asked through; its root is the folder that it works in.
+    pub(crate) fn own_agent(folder: &Path) -> Self {
+        let roots = Self::relaying(Some(folder)).roots;
+        Self { capabilities: json!({ "roots": {} }), roots, ..Self::infold() }
     }
 
     /// infold itself, with nobody behind it: it can do nothing that a server could ask for.

@@ -94,7 +94,8 @@ fn begin(setup: LinkSetup) -> (impl Future<Output = Result<ServerLink, LinkError
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (events, received) = mpsc::channel(8);
     let (lines, output) = tokio::io::split(theirs);
-    let starting = async move { ServerLink::over_streams(tokio::io::split(ours), setup, events).await };
+    let (_, terms) = setup.parts();
+    let starting = async move { ServerLink::over_streams(tokio::io::split(ours), terms, events).await };
     (starting, Played { lines: BufReader::new(lines), output }, received)
 }
 

@@ -74,7 +74,7 @@ impl Server {
     pub(crate) async fn tools_of(&self, who: &Principal) -> Vec<Tool> {
         let mut tools = if self.shows_own() { self.listed_tools().to_vec() } else { Vec::new() };
         let Some(gateway) = self.gateway_of(who) else { return tools };
-        if self.shows_own() {
+        if self.shows_gateways() {
             tools.extend_from_slice(gateway.own_tools());
         }
         if self.shown != ShownTools::Own {
@@ -83,10 +83,18 @@ impl Server {
         tools
     }
 
-    /// Whether infold's own tools and the gateway's can be called here.
+    /// Whether infold's own tools can be called here.
     pub(super) fn shows_own(&self) -> bool {
         match self.shown {
             ShownTools::All | ShownTools::Own => true,
+            ShownTools::Servers | ShownTools::Others => false,
+        }
+    }
+
+    /// Whether the gateway's tools can be called here.
+    fn shows_gateways(&self) -> bool {
+        match self.shown {
+            ShownTools::All | ShownTools::Own | ShownTools::Others => true,
             ShownTools::Servers => false,
         }
     }
@@ -94,7 +102,7 @@ impl Server {
     /// A tool that is listed and not infold's own.
     pub(super) fn others_tool(&self, name: &str) -> Option<Tool> {
         let gateway = self.shared.gateway.as_ref()?;
-        let own = gateway.own_tools().iter().find(|tool| self.shows_own() && tool.name == name).cloned();
+        let own = gateway.own_tools().iter().find(|tool| self.shows_gateways() && tool.name == name).cloned();
         own.or_else(|| gateway.catalogue().listed.iter().find(|tool| tool.name == name).cloned())
     }
 
@@ -112,7 +120,7 @@ impl Server {
         let input = ClientInput::new(request.input_responses, request.request_state);
         let arguments = request.arguments.unwrap_or_default();
         let caller = RelayCaller::new(&self.shared.engine, who, (&request.name, &arguments), context);
-        let of_gateway = GatewayTool::named(&request.name).filter(|_| self.shows_own());
+        let of_gateway = GatewayTool::named(&request.name).filter(|_| self.shows_gateways());
         let (measured, answer) = match of_gateway {
             Some(tool) => (tool.name(), gateway.call_own(tool, &caller, (arguments, input)).await),
             None => {

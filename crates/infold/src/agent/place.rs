@@ -38,8 +38,7 @@ pub async fn of(invocation: &Invocation, engine: &Engine, folder: &Path) -> anyh
         std::fs::create_dir_all(made)
             .map_err(|error| Refused::new(format!("cannot make {}: {error}", made.display())))?;
     }
-    let fence = Fence::new(folder, &extra_roots(agent))
-        .map_err(|error| Refused::new(format!("cannot work in {}: {error}", folder.display())))?;
+    let (fence, _) = fence_around(folder, agent)?;
     let program = std::env::current_exe()?;
     let network = if agent.network { NetworkAccess::Open } else { NetworkAccess::Closed };
     let trial = try_out(&program, wish(agent), network, &scratch).await;
@@ -61,6 +60,13 @@ pub async fn of(invocation: &Invocation, engine: &Engine, folder: &Path) -> anyh
     let workplace = Workplace { fence, limits: limits(agent), shell, scrubber: Some(scrubber) };
     let approvals = approvals(agent, confinement)?;
     Ok(AgentPlace { workplace, approvals, words })
+}
+
+/// The fence around a folder and what settings give beside it, and the longest file that tools change in it.
+pub fn fence_around(folder: &Path, agent: &AgentPart) -> anyhow::Result<(Fence, u64)> {
+    let fence = Fence::new(folder, &extra_roots(agent))
+        .map_err(|error| Refused::new(format!("cannot work in {}: {error}", folder.display())))?;
+    Ok((fence, limits(agent).file_bytes_max))
 }
 
 fn wish(agent: &AgentPart) -> SandboxWish {

@@ -25,6 +25,8 @@ use crate::parts;
 use crate::settings::{AgentApproval, AgentProvider};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
+pub use started::records;
+
 use report::RunReport;
 use show::RunDisplay;
 use started::Started;

@@ -1,4 +1,6 @@
-//! `infold sessions`: lists all sessions, the latest first.
+//! `infold sessions`: lists all sessions, the latest first, or those of infold's own agent.
+
+mod of_agent;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,6 +43,7 @@ const TABLE_COLUMNS_MIN: usize = 72;
     &[
         ("infold sessions", ""),
         ("infold sessions --limit 5", ""),
+        ("infold sessions --agent --search 'parser panic'", "find a session of infold's own agent"),
         ("infold sessions --json | jq -r '.sessions[].session_id'", ""),
     ],
 ))]
@@ -48,6 +51,12 @@ pub struct SessionsArgs {
     /// List at most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
+    /// List only sessions of infold's own agent, with their models and turns
+    #[arg(long)]
+    pub agent: bool,
+    /// List only sessions of infold's agent in which all these words were said, called or printed
+    #[arg(long, value_name = "WORDS", requires = "agent")]
+    pub search: Option<String>,
 }
 
 /// The sessions to list, and what is needed to draw them.
@@ -61,6 +70,9 @@ struct List<'a> {
 
 /// Prints the list as a table or as JSON.
 pub fn run(args: &SessionsArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    if args.agent {
+        return of_agent::run(args, invocation);
+    }
     let all = load(invocation)?;
     let sessions = &all[..all.len().min(args.limit as usize)];
     let room = parts::room(&invocation.in_force.settings);

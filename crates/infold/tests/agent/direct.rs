@@ -201,7 +201,7 @@ async fn enh_5_tools_of_other_servers_are_listed_behind_the_agent_s_own_and_call
     };
     let others = OtherTools {
         list: Arc::new(move || {
-            let listed = ListedTools { tools: vec![tool.clone()], note: None };
+            let listed = ListedTools { tools: vec![tool.clone()], ..ListedTools::default() };
             async move { Ok(listed) }.boxed()
         }),
         call: Arc::new(|call| {

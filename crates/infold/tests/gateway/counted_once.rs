@@ -186,7 +186,7 @@ async fn requests(scene: &Scene) -> Result<u64> {
     Ok(u64::try_from(rows)?)
 }
 
-pub(super) async fn until(is_so: impl AsyncFn() -> Result<bool>) -> Result<()> {
+pub async fn until(is_so: impl AsyncFn() -> Result<bool>) -> Result<()> {
     let waiting = async {
         while !is_so().await? {
             tokio::time::sleep(POLL).await;

@@ -8,12 +8,12 @@ use super::processes::until_gone;
 use super::{HANDSHAKE, MARK, mark};
 
 /// A server that lists these tools, and answers every call with this result.
-pub(super) fn server(name: &str, tools: &Value, result: &Value) -> Value {
+pub fn server(name: &str, tools: &Value, result: &Value) -> Value {
     server_with(name, tools, &format!("answer $id '{result}'"))
 }
 
 /// A server that lists these tools, and does this when it is called.
-pub(super) fn server_with(name: &str, tools: &Value, called: &str) -> Value {
+pub fn server_with(name: &str, tools: &Value, called: &str) -> Value {
     let script = format!(
         r#"{HANDSHAKE} shake
 while :; do
@@ -30,7 +30,7 @@ done"#,
 }
 
 /// Settings' form of a list of servers: JSON's strings are TOML's, and its colons become equals signs.
-pub(super) fn as_setting(servers: &[Value]) -> String {
+pub fn as_setting(servers: &[Value]) -> String {
     fn toml(value: &Value) -> String {
         match value {
             Value::Object(fields) => {
@@ -57,7 +57,7 @@ async fn daemon(servers: &[Value]) -> Result<Daemon> {
     setup(servers).start().await
 }
 
-pub(super) fn echo_tools() -> Value {
+pub fn echo_tools() -> Value {
     let input = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
     json!([
         { "name": "read_file", "description": "Reads a file from the disk", "inputSchema": input,
@@ -66,7 +66,7 @@ pub(super) fn echo_tools() -> Value {
     ])
 }
 
-pub(super) fn text_result(text: &str) -> Value {
+pub fn text_result(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 

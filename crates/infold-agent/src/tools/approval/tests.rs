@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use super::{Approval, ApprovalMode, ApprovalRules, CommandPrefix, ShellConfinement, decide};
+use super::{
+    Approval, ApprovalMode, ApprovalRules, CommandPrefix, OtherEffect, ShellConfinement, decide, decide_other,
+};
 use crate::tools::{LocalCall, LocalTool};
 
 fn prefixes(all: &[&str]) -> Vec<CommandPrefix> {
@@ -46,6 +48,14 @@ fn each_mode_allows_more_than_the_one_before() {
     assert_eq!(of(ApprovalMode::Ask), "allowed ask ask allowed ask refused");
     assert_eq!(of(ApprovalMode::Edits), "allowed allowed allowed allowed ask refused");
     assert_eq!(of(ApprovalMode::All), "allowed allowed allowed allowed allowed refused");
+}
+
+#[test]
+fn a_tool_of_another_server_that_may_change_things_needs_as_much_as_a_change_of_a_file() {
+    let of = |mode, effect| word(&decide_other("files__delete", effect, &rules(mode)));
+    let modes = [ApprovalMode::ReadOnly, ApprovalMode::Ask, ApprovalMode::Edits, ApprovalMode::All];
+    assert_eq!(modes.map(|mode| of(mode, OtherEffect::Reads)), ["allowed"; 4]);
+    assert_eq!(modes.map(|mode| of(mode, OtherEffect::MayChange)), ["refused", "ask", "allowed", "allowed"]);
 }
 
 #[test]
