@@ -159,7 +159,7 @@ pub fn run(args: ExecArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     let settings = &invocation.in_force.settings;
     let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
     let runtime = parts::serving_runtime(settings)?;
-    let outcome = runtime.block_on(exec(&args, &invocation));
+    let outcome = runtime.block_on(exec(&args, &mut invocation));
     runtime.shutdown_background();
     telemetry.stop();
     match outcome? {
@@ -168,7 +168,7 @@ pub fn run(args: ExecArgs, mut invocation: Invocation) -> anyhow::Result<()> {
     }
 }
 
-async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
+async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8> {
     invocation.warn_of_testing();
     let mut stops = Stops::catch()?;
     let prompt = input::prompt(&args.prompt)?;
@@ -179,6 +179,8 @@ async fn exec(args: &ExecArgs, invocation: &Invocation) -> anyhow::Result<u8> {
     if prompt.is_none() && !started.has_work() {
         return Err(Refused::new("nothing to do").hint("say what to do: infold exec 'fix the failing test'").into());
     }
+    started::keep_model(args, started.session.beginning.as_ref(), invocation);
+    let invocation = &*invocation;
     let cancelled = CancellationToken::new();
     let shown = Arc::new(RunDisplay::new(invocation));
     let ready = prepare(AgentRun {

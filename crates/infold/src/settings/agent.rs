@@ -59,6 +59,13 @@ pub enum AgentProvider {
 }
 
 impl AgentProvider {
+    const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::OpenAiChat, Self::Ollama];
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+
     /// Its name in settings.
     pub fn name(self) -> &'static str {
         match self {

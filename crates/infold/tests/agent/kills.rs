@@ -159,7 +159,17 @@ fn check_marks(scene: &Scene, before: &[Value], marks_before: &[String], when: &
             before.iter().any(|record| record["happened"] == "result" && record.to_string().contains(&left));
         let had_begun = marks_before.iter().any(|left| left == mark);
         let most = if had_begun && !is_recorded { 2 } else { 1 };
-        assert!((1..=most).contains(&times), "{when}: {mark} was left {times} times; recorded {is_recorded} begun {had_begun} {marks_before:?} last {}", before.iter().rev().take(2).map(|r| r.to_string().chars().take(300).collect::<String>()).collect::<Vec<_>>().join(" // "));
+        assert!(
+            (1..=most).contains(&times),
+            "{when}: {mark} was left {times} times; recorded {is_recorded} begun {had_begun} {marks_before:?} last {}",
+            before
+                .iter()
+                .rev()
+                .take(2)
+                .map(|r| r.to_string().chars().take(300).collect::<String>())
+                .collect::<Vec<_>>()
+                .join(" // ")
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use infold_agent::provider::entries_of;
-use infold_agent::record::SessionRecord;
+use infold_agent::record::{Beginning, SessionRecord};
 use infold_agent::session::{AgentSession, NextStep, NumberedRecord};
 use infold_agent::{ThreadEntry, snapshot};
 use infold_core::{Principal, SessionId, Thread};
@@ -14,6 +14,7 @@ use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts::command_error;
 use crate::run::window;
+use crate::settings::{AgentProvider, InForce, Origin};
 use crate::sources;
 
 /// A session that is ready to be worked in.
@@ -42,6 +43,20 @@ pub fn take_flags(args: &ExecArgs, invocation: &mut Invocation) {
     invocation.in_force.settings.gateway.deferral_percent = percent as u64;
     let window_tokens = invocation.in_force.settings.agent.context_budget;
     window::follow_window(&mut invocation.in_force, window_tokens);
+}
+
+/// A session that goes on is answered by the model that it began with, unless the command line names another one.
+pub fn keep_model(args: &ExecArgs, beginning: Option<&Beginning>, invocation: &mut Invocation) {
+    let Some(beginning) = beginning else { return };
+    let InForce { settings, entries, .. } = &mut invocation.in_force;
+    let is_flagged =
+        |key: &str| entries.iter().any(|entry| entry.key == key && matches!(entry.origin, Origin::Flag { .. }));
+    if args.model.is_none() && !is_flagged("agent.model") {
+        settings.agent.model.clone_from(&beginning.model);
+    }
+    if args.provider.is_none() && !is_flagged("agent.provider") {
+        settings.agent.provider = AgentProvider::named(&beginning.provider).unwrap_or(settings.agent.provider);
+    }
 }
 
 impl Started {
