@@ -38,6 +38,7 @@ async fn record(api: &Api, session: &str, words: usize) {
         arrived: Instant::now(),
         purpose: Purpose::Send,
         searched: infold_engine::SearchedBody::default(),
+        thread: None,
     };
     let ReadyRequest::Turn(mut prepared) = api.engine.prepare(&asked).await.unwrap() else { panic!("it can be read") };
     api.engine.look_at(&mut prepared).await;
