@@ -75,11 +75,14 @@ impl CodingAgent {
         if self.session().records == 0 {
             records.push(SessionRecord::Began(beginning));
         }
+        let (is_instructed, mut active) = {
+            let session = self.session();
+            (session.system.is_some(), session.skills.clone())
+        };
+        active.extend(skills.iter().cloned());
         records.extend(skills.into_iter().map(|name| SessionRecord::SkillUsed { name, place: SkillPlace::InPrompt }));
-        self.record(std::mem::take(&mut records)).await?;
-        let is_instructed = self.session().system.is_some();
         if !is_instructed {
-            records.push(SessionRecord::Instructed(self.instructions()));
+            records.push(SessionRecord::Instructed(self.instructions(&active)));
         }
         if !words.is_empty() {
             records.extend(self.abandon_branches().await?);

@@ -247,7 +247,8 @@ impl CodingAgent {
             result,
         }];
         // The thread starts anew, so what is in front of it may change as well.
-        let now = self.instructions();
+        let skills = self.session().skills.clone();
+        let now = self.instructions(&skills);
         let changed = *thread == Thread::Main && self.session().system.as_ref() != Some(&now);
         records.extend(changed.then_some(SessionRecord::Instructed(now)));
         self.record(records).await?;

@@ -94,16 +94,15 @@ impl CodingAgent {
         Front { system: text, breakpoints, tools: self.tools().await }
     }
 
-    /// The instructions as they would be now. If they cannot be put together from their sections, they are one text
+    /// The instructions as they would be now with these skills. If they cannot be put together from their sections, they are one text
     /// without breakpoints.
-    pub(crate) fn instructions(&self) -> SystemPrompt {
-        let skills = self.session().skills.clone();
+    pub(crate) fn instructions(&self, skills: &[String]) -> SystemPrompt {
         let instructions = &self.setup.instructions;
-        let (text, breakpoints) = built(|| instructions.build(&skills)).unwrap_or_else(|| {
+        let (text, breakpoints) = built(|| instructions.build(skills)).unwrap_or_else(|| {
             self.warn_once(
                 "the instructions could not be put together: they are sent without their sections".to_owned(),
             );
-            (instructions.plain(&skills), Vec::new())
+            (instructions.plain(skills), Vec::new())
         });
         SystemPrompt { text, breakpoints }
     }
