@@ -6,7 +6,6 @@
 
 mod branches;
 mod context;
-mod direct;
 mod endings;
 mod fallbacks;
 mod fence;

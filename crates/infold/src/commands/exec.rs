@@ -1,5 +1,6 @@
 //! `infold exec`: infold's own agent does what it is asked in a folder, without asking back, and says at the end what it did.
 
+mod flags;
 mod input;
 mod report;
 mod show;

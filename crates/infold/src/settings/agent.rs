@@ -41,25 +41,24 @@ pub struct AgentPart {
 }
 
 /// Whose API the agent's model is asked through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentProvider {
     /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Responses.
     #[serde(rename = "openai")]
-    #[value(name = "openai")]
     OpenAi,
     /// OpenAI's Chat Completions.
     #[serde(rename = "openai-chat")]
-    #[value(name = "openai-chat")]
     OpenAiChat,
     /// Ollama's own.
     Ollama,
 }
 
 impl AgentProvider {
-    const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::OpenAiChat, Self::Ollama];
+    /// Every one of them.
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::OpenAiChat, Self::Ollama];
 
     /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -89,17 +88,16 @@ pub enum AgentEffort {
 }
 
 /// What the agent may do without asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
 pub enum AgentApproval {
-    /// Read, and nothing else
+    /// Read, and nothing else.
     ReadOnly,
-    /// Read, and run commands that settings allow
+    /// Read, and run commands that settings allow.
     Ask,
-    /// Change files too
+    /// Change files too.
     Edits,
-    /// Run every command that the sandbox lets happen
+    /// Run every command that the sandbox lets happen.
     All,
 }
 
