@@ -14,13 +14,14 @@ use crate::failure;
 use crate::help;
 use crate::settings::{Assignment, FlagValues};
 
-const EXIT_CODES: [(&str, &str); 6] = [
+const EXIT_CODES: [(&str, &str); 7] = [
     ("0", "done"),
     ("1", "failed: a fault of infold or of this machine"),
     ("2", "wrong usage: unknown command or option"),
     ("3", "refused: the message says what to change"),
     ("4", "secrets were found, by `infold scrub --check`"),
-    ("130", "interrupted by a second signal"),
+    ("5 to 8", "`infold exec` ended early; its --help lists the reasons"),
+    ("130", "interrupted by a second signal; `infold exec`: by the first"),
 ];
 
 const EXAMPLES: [(&str, &str); 8] = [

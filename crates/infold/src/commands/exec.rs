@@ -42,12 +42,13 @@ const ENDING_MAX: Duration = Duration::from_secs(15);
 #[derive(Debug, clap::Args)]
 #[command(after_help = help::text(
     &[
-        "The agent works in the current folder and changes nothing outside of it. What it may do without asking is the \
-         setting agent.approval; what it would have to ask about is refused, because nobody is there to answer. Its key \
-         comes from the environment or the system's keyring.",
+        "The agent works in the current folder: its file tools reach nothing outside of it, and commands run in a sandbox \
+         whose level is said at the start. What it may do without asking is the setting agent.approval; what it would have \
+         to ask about is refused, because nobody is there to answer. Its key comes from the environment or the system's \
+         keyring.",
         "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused, 5 a limit was reached, 6 the model gave no answer, 7 the \
-         last answer does not keep to the schema, 8 the context is full, 130 interrupted. A session that ended in any of these \
-         goes on with --resume.",
+         last answer does not keep to the schema, 8 the context is full, 130 interrupted. A session \
+         that ended early goes on with --resume.",
     ],
     &[
         ("infold exec 'fix the failing test'", ""),
