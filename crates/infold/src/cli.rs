@@ -20,7 +20,7 @@ const EXIT_CODES: [(&str, &str); 7] = [
     ("2", "wrong usage: unknown command or option"),
     ("3", "refused: the message says what to change"),
     ("4", "secrets were found, by `infold scrub --check`"),
-    ("5 to 8", "`infold exec` ended early; its --help lists the reasons"),
+    ("5-8", "`infold exec` ended early; its --help lists the reasons"),
     ("130", "interrupted by a second signal; `infold exec`: by the first"),
 ];
 
