@@ -11,11 +11,13 @@ use infold_core::record::Usage;
 use infold_core::view::RequestKind;
 use infold_core::{SessionId, Thread};
 use infold_engine::OwnThread;
+use tokio_util::sync::CancellationToken;
 
 use crate::record::{Beginning, SessionRecord, SkillPlace};
 use crate::session::{AgentSession, NextStep};
 use crate::setup::{AgentSetup, ListedTools};
 use crate::stop::Stop;
+use crate::tools::approval::ApprovalRules;
 use crate::watch::AgentEvent;
 use crate::{SpokenBy, ThreadEntry};
 
@@ -26,6 +28,10 @@ pub struct CodingAgent {
     /// Held while records are appended, so that they are in one order in the log and in memory.
     appending: tokio::sync::Mutex<()>,
     pub(crate) run: Mutex<RunState>,
+    /// What may be done: by the settings, and by what a person has approved since.
+    pub(crate) approvals: Mutex<ApprovalRules>,
+    /// Ends what the agent is at, and not the agent.
+    interrupted: Mutex<CancellationToken>,
 }
 
 /// What is known of the current run and not part of the session.
@@ -61,7 +67,17 @@ impl CodingAgent {
             | ThreadEntry::Result { .. } => None,
         });
         let run = Mutex::new(RunState { calls: calls.collect(), ..RunState::default() });
-        Self { setup, state: Mutex::new(session), appending: tokio::sync::Mutex::new(()), run }
+        let approvals = Mutex::new(setup.approvals.clone());
+        let interrupted = Mutex::new(setup.cancelled.child_token());
+        let appending = tokio::sync::Mutex::new(());
+        Self { setup, state: Mutex::new(session), appending, run, approvals, interrupted }
+    }
+
+    /// The agent's parts and its session, for another agent: one with another model, say.
+    pub fn into_parts(self) -> (AgentSetup, AgentSession) {
+        let approvals = self.approvals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let session = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (AgentSetup { approvals, ..self.setup }, session)
     }
 
     /// Says something to the agent as a person, and works until its main thread rests. Returns the model's last words.
@@ -71,6 +87,7 @@ impl CodingAgent {
         skills: Vec<String>,
         words: Vec<ThreadEntry>,
     ) -> Result<String, Stop> {
+        self.begin_run();
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(SessionRecord::Began(beginning));
@@ -95,6 +112,49 @@ impl CodingAgent {
         Ok(self.last_words())
     }
 
+    /// A new run: its bounds count from here, and it can be interrupted by itself.
+    pub(crate) fn begin_run(&self) {
+        let mut run = self.run_state();
+        (run.turns, run.usage) = (0, Usage::default());
+        *self.interrupted.lock().unwrap_or_else(PoisonError::into_inner) = self.setup.cancelled.child_token();
+    }
+
+    /// Says something to the agent while it is at work. The words are on disk when this returns, and the model gets them with
+    /// its next request.
+    pub async fn say_meanwhile(&self, words: Vec<ThreadEntry>) -> Result<(), Stop> {
+        self.record(vec![SessionRecord::Waiting { entries: words }]).await
+    }
+
+    /// Takes back what was said and no model has seen yet, for the person to say it anew.
+    pub async fn take_back_waiting(&self) -> Result<Vec<ThreadEntry>, Stop> {
+        let waiting = self.session().waiting.clone();
+        if !waiting.is_empty() {
+            self.record(vec![SessionRecord::WaitingTaken { count: waiting.len() }]).await?;
+        }
+        Ok(waiting)
+    }
+
+    /// Memories that its model was given, quoted.
+    pub fn memories(&self) -> &str {
+        &self.setup.instructions.memories
+    }
+
+    /// Ends what the agent is at. The session stays whole.
+    pub fn interrupt(&self) {
+        self.cancelled().cancel();
+    }
+
+    /// Ends with the run, or with the agent.
+    pub(crate) fn cancelled(&self) -> CancellationToken {
+        self.interrupted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Has another model answer from here on; the caller has put it into the setup.
+    pub async fn record_model(&self, provider: &str) -> Result<(), Stop> {
+        let (provider, model) = (provider.to_owned(), self.setup.model.model.clone());
+        self.record(vec![SessionRecord::ModelChosen { provider, model }]).await
+    }
+
     /// The last words of the main thread's model.
     pub fn last_words(&self) -> String {
         self.with_thread(&Thread::Main, |thread| thread.last_words())
@@ -116,8 +176,16 @@ impl CodingAgent {
     /// Does what a thread needs, until it needs nothing.
     pub(crate) async fn work(&self, thread: &Thread) -> Result<(), Stop> {
         loop {
-            match self.with_thread(thread, |thread| thread.next_step()) {
+            let step = self.session().next_step(thread);
+            match step {
                 NextStep::Rest => return Ok(()),
+                NextStep::SayWaiting => {
+                    let entries = self.session().waiting.clone();
+                    let taken = SessionRecord::WaitingTaken { count: entries.len() };
+                    let said = SessionRecord::Said { thread: thread.clone(), entries };
+                    self.record(vec![taken, said]).await?;
+                    self.tell(AgentEvent::WaitingTaken);
+                }
                 NextStep::RunCalls(calls) => self.run_calls(thread, calls).await?,
                 NextStep::AskModel => {
                     self.check_limits()?;
@@ -128,7 +196,7 @@ impl CodingAgent {
     }
 
     /// Results for calls of the main thread that a person speaks over.
-    fn close_main(&self) -> Vec<SessionRecord> {
+    pub(crate) fn close_main(&self) -> Vec<SessionRecord> {
         let closing = self.with_thread(&Thread::Main, |thread| crate::provider::close_open_calls(&thread.entries));
         let result = |entry| SessionRecord::Result { thread: Thread::Main, entry, changes: Vec::new(), command: None };
         closing.into_iter().map(result).collect()
@@ -202,7 +270,7 @@ impl CodingAgent {
 
     /// Ends the run if one of its bounds is reached, or somebody has ended it.
     fn check_limits(&self) -> Result<(), Stop> {
-        if self.setup.cancelled.is_cancelled() {
+        if self.cancelled().is_cancelled() {
             return Err(Stop::Cancelled);
         }
         let limits = &self.setup.limits;

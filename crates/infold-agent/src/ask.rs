@@ -94,9 +94,10 @@ impl CodingAgent {
 
     /// Waits, unless the run is ended meanwhile.
     async fn pause(&self, wait: Duration) -> Result<(), Stop> {
+        let cancelled = self.cancelled();
         tokio::select! {
             () = tokio::time::sleep(wait) => Ok(()),
-            () = self.setup.cancelled.cancelled() => Err(Stop::Cancelled),
+            () = cancelled.cancelled() => Err(Stop::Cancelled),
         }
     }
 
@@ -117,9 +118,10 @@ impl CodingAgent {
             ReadyRequest::Over(ended) => return Err(Stop::of_ended(ended)),
             ReadyRequest::Searched(_) => return Err(Stop::Fault("the request could not be read".to_owned())),
         };
+        let cancelled = self.cancelled();
         tokio::select! {
             outcome = self.send(prepared, asked.thread) => outcome,
-            () = self.setup.cancelled.cancelled() => Err(Stop::Cancelled),
+            () = cancelled.cancelled() => Err(Stop::Cancelled),
             over = self.branch_ended(asked.thread) => Err(Stop::BranchOver(Box::new(over))),
         }
     }

@@ -10,7 +10,7 @@ use infold_core::{BranchId, Field, Isolation, ReturnOutcome, SessionId, Start, T
 use infold_engine::{BranchRef, FoldBranch, MemoryWish, OpenBranch, Opened, SessionRef, Teaching};
 
 use crate::agent::CodingAgent;
-use crate::calls::{missing, said};
+use crate::calls::missing;
 use crate::record::SessionRecord;
 use crate::session::OpenCall;
 use crate::stop::{OverBranch, Stop};
@@ -214,7 +214,7 @@ impl CodingAgent {
         });
         let is_failure = over.how != "returned";
         let outcome = if is_failure { ResultOutcome::Failed } else { ResultOutcome::Succeeded };
-        let text = said(format!("[branch {branch}: {}]\n{}", over.how, over.result)).text;
+        let text = format!("[branch {branch}: {}]\n{}", over.how, over.result);
         let entry = ThreadEntry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome };
         self.record(vec![
             SessionRecord::Folded { branch: branch.clone(), how: over.how },

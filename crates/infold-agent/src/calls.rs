@@ -62,32 +62,43 @@ impl CodingAgent {
     }
 
     async fn run_call(&self, thread: &Thread, call: &OpenCall) -> Result<ToolOutput, Stop> {
-        if self.setup.cancelled.is_cancelled() {
+        if self.cancelled().is_cancelled() {
             return Err(Stop::Cancelled);
         }
         if let Some(tool) = LocalTool::named(&call.tool) {
-            return self.run_local(tool, call).await;
+            return self.run_local(thread, tool, call).await;
         }
         Ok(match call.tool.as_str() {
             own_tools::READ_RESULT => self.read_stored(thread, &call.arguments).await,
             own_tools::NOTES => self.note(&call.arguments).await?,
             own_tools::SKILL => self.activate(&call.arguments).await?,
-            _ => self.call_other(thread, call).await,
+            _ => self.call_other(thread, call).await?,
         })
     }
 
-    async fn run_local(&self, tool: LocalTool, call: &OpenCall) -> Result<ToolOutput, Stop> {
+    async fn run_local(&self, thread: &Thread, tool: LocalTool, call: &OpenCall) -> Result<ToolOutput, Stop> {
         let read = match LocalCall::read(tool, &call.arguments) {
             Ok(read) => read,
             Err(problem) => return Ok(ToolOutput::failed(problem)),
         };
-        match decide(&read, &self.setup.approvals).with_nobody_to_ask() {
-            Approval::Allowed => Ok(tools::run(read, &self.setup.workplace, &self.setup.cancelled).await),
-            Approval::Refused { why } | Approval::Ask { why, .. } => Ok(ToolOutput::failed(why)),
+        let workplace = &self.setup.workplace;
+        let approval = decide(&read, &self.rules_now());
+        // Nobody is asked about a change that would not come about.
+        let edited = match &approval {
+            Approval::Ask { .. } => tools::planned(&read, workplace).await,
+            Approval::Allowed | Approval::Refused { .. } => Ok(None),
+        };
+        let edited = match edited {
+            Ok(edited) => edited,
+            Err(problem) => return Ok(ToolOutput::failed(problem)),
+        };
+        match self.approved(thread, call, approval, edited).await? {
+            Ok(()) => Ok(tools::run(read, workplace, &self.cancelled()).await),
+            Err(why) => Ok(ToolOutput::failed(why)),
         }
     }
 
-    async fn call_other(&self, thread: &Thread, call: &OpenCall) -> ToolOutput {
+    async fn call_other(&self, thread: &Thread, call: &OpenCall) -> Result<ToolOutput, Stop> {
         let other = OtherCall {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
@@ -95,21 +106,28 @@ impl CodingAgent {
             thread: thread.clone(),
         };
         let Some(effect) = self.others().await.effect_of(&call.tool) else {
-            return ToolOutput::failed(format!("there is no tool {}: call one of those that are listed", call.tool));
+            let words = format!("there is no tool {}: call one of those that are listed", call.tool);
+            return Ok(ToolOutput::failed(words));
         };
-        match decide_other(&call.tool, effect, &self.setup.approvals).with_nobody_to_ask() {
-            Approval::Allowed => {}
-            Approval::Refused { why } | Approval::Ask { why, .. } => return ToolOutput::failed(why),
+        let approval = decide_other(&call.tool, effect, &self.rules_now());
+        if let Err(why) = self.approved(thread, call, approval, None).await? {
+            return Ok(ToolOutput::failed(why));
         }
-        let result = (self.setup.others.call)(other).await;
-        let outcome = if result.is_error { ResultOutcome::Failed } else { ResultOutcome::Succeeded };
-        ToolOutput { text: result.text, outcome, changes: Vec::new(), command: None }
+        let cancelled = self.cancelled();
+        let result = tokio::select! {
+            result = (self.setup.others.call)(other) => result,
+            () = cancelled.cancelled() => return Err(Stop::Cancelled),
+        };
+        Ok(match result.is_error {
+            true => ToolOutput::failed(result.text),
+            false => ToolOutput::said(result.text),
+        })
     }
 
     async fn note(&self, arguments: &Value) -> Result<ToolOutput, Stop> {
         let Some(text) = arguments["text"].as_str() else { return Ok(missing("text")) };
         self.record(vec![SessionRecord::Noted { text: text.to_owned() }]).await?;
-        Ok(said("noted".to_owned()))
+        Ok(ToolOutput::said("noted".to_owned()))
     }
 
     async fn activate(&self, arguments: &Value) -> Result<ToolOutput, Stop> {
@@ -121,7 +139,7 @@ impl CodingAgent {
         let text = skill.text.clone();
         self.record(vec![SessionRecord::SkillUsed { name: name.to_owned(), place: SkillPlace::InConversation }])
             .await?;
-        Ok(said(text))
+        Ok(ToolOutput::said(text))
     }
 
     /// Reads part of a stored result, or searches all that the thread may read.
@@ -141,10 +159,10 @@ impl CodingAgent {
                 limit_bytes,
             };
             return match engine.find_in_results(&self.setup.who, &find).await {
-                Ok(found) if found.content.is_empty() => said(format!("no line matches in {} results", found.searched)),
+                Ok(found) if found.content.is_empty() => ToolOutput::said(format!("no line matches in {} results", found.searched)),
                 Ok(found) => {
                     let more = found.next.map(|next| format!("\n[more: call again with offset {next}]"));
-                    said(found.content + &more.unwrap_or_default())
+                    ToolOutput::said(found.content + &more.unwrap_or_default())
                 }
                 Err(error) => ToolOutput::failed(error.to_string()),
             };
@@ -159,7 +177,7 @@ impl CodingAgent {
             Ok(part) => {
                 let more =
                     part.next_offset.map(|next| format!("\n[more: offset {next} of {} bytes]", part.total_bytes));
-                said(part.no_match.unwrap_or(part.content) + &more.unwrap_or_default())
+                ToolOutput::said(part.no_match.unwrap_or(part.content) + &more.unwrap_or_default())
             }
             Err(error) => ToolOutput::failed(error.to_string()),
         }
@@ -190,6 +208,7 @@ impl CodingAgent {
             tool: call.tool.clone(),
             is_error,
             text: text.clone(),
+            edited: output.edited,
         });
         let entry =
             ThreadEntry::Result { call: call.id.clone(), tool: call.tool.clone(), text, outcome: output.outcome };
@@ -208,10 +227,6 @@ impl CodingAgent {
 /// Whether the thread is another one after a call of this tool.
 fn ends_thread(tool: &str) -> bool {
     matches!(tool, own_tools::BRANCH_RETURN | own_tools::COMPACT_CONTEXT)
-}
-
-pub(crate) fn said(text: String) -> ToolOutput {
-    ToolOutput { text, outcome: ResultOutcome::Succeeded, changes: Vec::new(), command: None }
 }
 
 pub(crate) fn missing(field: &str) -> ToolOutput {

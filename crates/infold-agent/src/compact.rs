@@ -5,7 +5,7 @@
 //! is enough, or nothing is changed.
 
 use infold_core::compaction::{
-    BreakerLimits, Compaction, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
+    BreakerLimits, CompactResult, Compaction, CompactionBreaker, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
     SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact, last_turn_tokens, range_to_summarise,
     summary_pieces,
 };
@@ -70,13 +70,25 @@ impl CodingAgent {
         }
     }
 
+    /// Compacts the main thread because a person asked for it. An error says why nothing was changed.
+    pub async fn compact_now(&self) -> Result<Result<CompactResult, String>, Stop> {
+        self.begin_run();
+        let mut records = self.abandon_branches().await?;
+        records.extend(self.close_main());
+        self.record(records).await?;
+        let front = self.front().await;
+        let entries = self.with_thread(&Thread::Main, |thread| thread.entries.clone());
+        self.run_state().breakers.values_mut().for_each(CompactionBreaker::person_spoke);
+        self.compact_entries(&Thread::Main, &front, entries).await
+    }
+
     /// Compacts a thread because its model asked for it: the answer to the call is in the new thread, with the figures.
     pub(crate) async fn compact_for_call(&self, thread: &Thread, call: &OpenCall) -> Result<(), Stop> {
         let front = self.front().await;
         let mut entries = self.with_thread(thread, |thread| thread.entries.clone());
         entries.push(result_of(call, "{}".to_owned()));
         match self.compact_entries(thread, &front, entries).await? {
-            Ok(()) => Ok(()),
+            Ok(_figures) => Ok(()),
             Err(why) => self.keep(thread, call, ToolOutput::failed(why)).await,
         }
     }
@@ -87,7 +99,7 @@ impl CodingAgent {
         thread: &Thread,
         front: &Front,
         entries: Vec<ThreadEntry>,
-    ) -> Result<Result<(), String>, Stop> {
+    ) -> Result<Result<CompactResult, String>, Stop> {
         let budget = self.measure(thread, front);
         let items = items(&entries);
         let counter = self.setup.model.counter;
@@ -126,8 +138,9 @@ impl CodingAgent {
         match compacted {
             Err(refused) => Ok(Err(refused.to_string())),
             Ok(compaction) => {
+                let figures = compaction.result.clone();
                 self.record_compaction(thread, compaction, &entries).await?;
-                Ok(Ok(()))
+                Ok(Ok(figures))
             }
         }
     }
@@ -275,7 +288,7 @@ fn new_start(
     pieces: &[ThreadPiece],
     entries: &[ThreadEntry],
     receipt: &str,
-    figures: &infold_core::compaction::CompactResult,
+    figures: &CompactResult,
 ) -> Vec<ThreadEntry> {
     let mut start = vec![ThreadEntry::User { text: receipt.to_owned(), by: SpokenBy::Agent }];
     for piece in pieces {

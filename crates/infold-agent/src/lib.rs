@@ -8,6 +8,7 @@
 
 mod agent;
 mod ask;
+mod asked;
 mod branches;
 mod calls;
 mod compact;

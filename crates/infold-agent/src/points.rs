@@ -59,6 +59,9 @@ fn point(seq: u64, record: &SessionRecord) -> Option<RewindPoint> {
         SessionRecord::Began(_)
         | SessionRecord::Instructed(_)
         | SessionRecord::Said { .. }
+        | SessionRecord::Waiting { .. }
+        | SessionRecord::WaitingTaken { .. }
+        | SessionRecord::ModelChosen { .. }
         | SessionRecord::Answered { .. }
         | SessionRecord::Result { .. }
         | SessionRecord::Opened { .. }
@@ -115,6 +118,9 @@ pub fn branches_behind(live: &[NumberedRecord], to: u64) -> Vec<BranchId> {
         | SessionRecord::Began(_)
         | SessionRecord::Instructed(_)
         | SessionRecord::Said { .. }
+        | SessionRecord::Waiting { .. }
+        | SessionRecord::WaitingTaken { .. }
+        | SessionRecord::ModelChosen { .. }
         | SessionRecord::Answered { .. }
         | SessionRecord::Result { .. }
         | SessionRecord::Folded { .. }

@@ -28,6 +28,23 @@ pub enum SessionRecord {
         /// The words.
         entries: Vec<ThreadEntry>,
     },
+    /// A person spoke while the agent was at work. The words wait until the model can take them in.
+    Waiting {
+        /// The words.
+        entries: Vec<ThreadEntry>,
+    },
+    /// Words that waited are over with waiting: they are said in the record behind this one.
+    WaitingTaken {
+        /// How many entries.
+        count: usize,
+    },
+    /// Another model answers from here on.
+    ModelChosen {
+        /// The provider's name.
+        provider: String,
+        /// The model.
+        model: String,
+    },
     /// A model answered, to the end.
     Answered {
         /// The thread that was answered.

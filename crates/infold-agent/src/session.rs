@@ -22,6 +22,8 @@ pub struct AgentSession {
     pub threads: BTreeMap<Thread, ThreadState>,
     /// What its models get before the conversation.
     pub system: Option<SystemPrompt>,
+    /// What a person said while the agent was at work, and no model has seen yet.
+    pub waiting: Vec<ThreadEntry>,
     /// The notes that the model keeps.
     pub notes: String,
     /// Skills whose instructions are in the prompt, in the order in which they were activated.
@@ -67,6 +69,8 @@ pub enum NextStep {
     AskModel,
     /// These calls have to be carried out.
     RunCalls(Vec<OpenCall>),
+    /// What a person said meanwhile has to be added to it.
+    SayWaiting,
     /// Nothing: its model has said its last word, or nobody has said anything yet.
     Rest,
 }
@@ -98,6 +102,13 @@ impl AgentSession {
             SessionRecord::Began(beginning) => self.beginning = Some(beginning),
             SessionRecord::Instructed(system) => self.system = Some(system),
             SessionRecord::Said { thread, entries } => self.thread_mut(thread).entries.extend(entries),
+            SessionRecord::Waiting { entries } => self.waiting.extend(entries),
+            SessionRecord::WaitingTaken { count } => drop(self.waiting.drain(..count.min(self.waiting.len()))),
+            SessionRecord::ModelChosen { provider, model } => {
+                if let Some(beginning) = &mut self.beginning {
+                    (beginning.provider, beginning.model) = (provider, model);
+                }
+            }
             SessionRecord::Answered { thread, entries, .. } => {
                 let thread = self.thread_mut(thread);
                 thread.entries.extend(entries);
@@ -124,6 +135,18 @@ impl AgentSession {
         }
     }
 
+    /// What a thread needs next. A person's words come between two steps of the main thread, never in front of a result that
+    /// its model waits for.
+    pub fn next_step(&self, thread: &Thread) -> NextStep {
+        let step = self.threads.get(thread).map_or(NextStep::Rest, ThreadState::next_step);
+        match step {
+            NextStep::AskModel | NextStep::Rest if *thread == Thread::Main && !self.waiting.is_empty() => {
+                NextStep::SayWaiting
+            }
+            step => step,
+        }
+    }
+
     /// The branch that a call opened, if it did.
     pub fn opened_by(&self, thread: &Thread, call: &str) -> Option<&BranchId> {
         let is_it = |state: &ThreadState| state.opened_by.as_ref().is_some_and(|(by, id)| by == thread && id == call);
@@ -136,8 +159,8 @@ impl AgentSession {
 }
 
 impl ThreadState {
-    /// What the thread needs next.
-    pub fn next_step(&self) -> NextStep {
+    /// What the thread needs next, by itself.
+    fn next_step(&self) -> NextStep {
         if self.is_over {
             return NextStep::Rest;
         }

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::instructions::Instructions;
 use crate::provider::{Effort, ProviderApi, SendModel, ToolDefinition};
-use crate::tools::Workplace;
-use crate::tools::approval::{ApprovalRules, OtherEffect};
+use crate::tools::{FileTexts, Workplace};
+use crate::tools::approval::{ApprovalRules, Grant, OtherEffect};
 use crate::watch::Watcher;
 
 /// Everything that an agent needs.
@@ -31,14 +31,60 @@ pub struct AgentSetup {
     pub instructions: Instructions,
     /// Where its own tools work.
     pub workplace: Arc<Workplace>,
-    /// What may be done. What somebody would have to be asked about is refused: nobody is there.
+    /// What may be done without asking.
     pub approvals: ApprovalRules,
+    /// Who is asked about the rest.
+    pub asked: WhoIsAsked,
     /// Tools of other servers.
     pub others: OtherTools,
     /// Who learns what happens.
     pub watch: Watcher,
     /// Ends the run.
     pub cancelled: CancellationToken,
+}
+
+/// Who is asked about what may not be done without asking.
+#[derive(Clone)]
+pub enum WhoIsAsked {
+    /// Nobody is there: it is refused.
+    Nobody,
+    /// A person, who takes the time that it takes.
+    Person(Arc<dyn Fn(ApprovalQuestion) -> BoxFuture<'static, ApprovalReply> + Send + Sync>),
+}
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalQuestion {
+    /// The thread that the call was made in.
+    pub thread: Thread,
+    /// The id of the call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    pub arguments: Value,
+    /// What would be done.
+    pub what: String,
+    /// Why it is not simply done.
+    pub why: String,
+    /// What approving it for the whole session would allow; empty if that is not possible.
+    pub lasting: Vec<Grant>,
+    /// The file that would be changed, before and after.
+    pub edited: Option<FileTexts>,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalReply {
+    /// This call may run.
+    Once,
+    /// This call may run, and those that [`ApprovalQuestion::lasting`] names, until the session is closed.
+    Session,
+    /// It may not.
+    Refused {
+        /// What the model should do instead, if the person said so.
+        words: Option<String>,
+    },
 }
 
 /// A model, and the way to it.

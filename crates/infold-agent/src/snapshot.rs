@@ -20,6 +20,8 @@ struct Head {
     through: u64,
     beginning: Option<Beginning>,
     system: Option<SystemPrompt>,
+    #[serde(default)]
+    waiting: Vec<ThreadEntry>,
     notes: String,
     skills: Vec<String>,
     /// How often the session went back.
@@ -40,6 +42,7 @@ pub(crate) fn messages(session: &AgentSession) -> Vec<Value> {
         through: session.records,
         beginning: session.beginning.clone(),
         system: session.system.clone(),
+        waiting: session.waiting.clone(),
         notes: session.notes.clone(),
         skills: session.skills.clone(),
         rewinds: session.rewinds,
@@ -80,6 +83,7 @@ fn read(messages: &str) -> Option<AgentSession> {
         beginning: head.beginning,
         system: head.system,
         threads,
+        waiting: head.waiting,
         notes: head.notes,
         skills: head.skills,
         records: head.through,

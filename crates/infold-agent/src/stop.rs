@@ -43,6 +43,18 @@ pub struct OverBranch {
 }
 
 impl Stop {
+    /// The word for it in logs and JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Limit(_) => "limit",
+            Self::Model { .. } => "no_answer",
+            Self::Full(_) => "context_full",
+            Self::Cancelled => "interrupted",
+            Self::Refused(_) => "refused",
+            Self::Fault(_) | Self::BranchOver(_) => "failed",
+        }
+    }
+
     pub(crate) fn of_engine(error: Error) -> Self {
         match error {
             Error::Refused(refusal) => Self::Refused(refusal.to_string()),

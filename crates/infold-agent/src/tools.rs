@@ -16,6 +16,7 @@ pub mod fence;
 mod list;
 mod output;
 mod placeholders;
+mod planned;
 mod read;
 pub mod sandbox;
 mod search;
@@ -33,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use arguments::LocalCall;
 pub use definitions::{LocalTool, ToolDefinition};
-pub use output::{CommandRan, ToolOutput};
+pub use output::{CommandRan, FileTexts, ToolOutput};
 pub use undo::{UndoError, undo_all};
 pub use workplace::{ToolLimits, Workplace};
 
@@ -50,6 +51,21 @@ pub async fn run(call: LocalCall, workplace: &Arc<Workplace>, cancelled: &Cancel
             done.unwrap_or_else(|_| ToolOutput::failed("the tool broke off: this is a fault of infold's"))
         }
     }
+}
+
+/// What a call would change, if it is one that changes a file.
+///
+/// # Errors
+///
+/// Why it would fail, in words for the model.
+pub(crate) async fn planned(call: &LocalCall, workplace: &Arc<Workplace>) -> Result<Option<FileTexts>, String> {
+    let (call, workplace) = (call.clone(), Arc::clone(workplace));
+    let planned = tokio::task::spawn_blocking(move || match &call {
+        LocalCall::Write(call) => write::planned(call, &workplace).map(|planned| Some(planned.texts())),
+        LocalCall::Edit(call) => edit::planned(call, &workplace).map(|planned| Some(planned.texts())),
+        LocalCall::Read(_) | LocalCall::List(_) | LocalCall::Search(_) | LocalCall::Shell(_) => Ok(None),
+    });
+    planned.await.unwrap_or_else(|_| Err("the tool broke off: this is a fault of infold's".to_owned()))
 }
 
 /// Does what a call asks for that is about files only.

@@ -7,6 +7,8 @@ use infold_core::compaction::CompactResult;
 use infold_core::record::Usage;
 use serde::Serialize;
 
+use crate::tools::FileTexts;
+
 /// Who learns it.
 pub type Watcher = Arc<dyn Fn(AgentEvent) + Send + Sync>;
 
@@ -25,6 +27,8 @@ pub enum AgentEvent {
         /// How commands are confined, in words.
         sandbox: String,
     },
+    /// What a person said meanwhile was taken in: the model gets it with its next request.
+    WaitingTaken,
     /// The next words of a model.
     Text {
         /// The thread.
@@ -55,6 +59,9 @@ pub enum AgentEvent {
         is_error: bool,
         /// What the model is shown.
         text: String,
+        /// Files that it changed, before and after. Whoever reads events as JSON has the call for that.
+        #[serde(skip)]
+        edited: Vec<FileTexts>,
     },
     /// A model has answered.
     Answered {

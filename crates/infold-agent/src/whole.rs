@@ -32,6 +32,9 @@ pub fn transcript(session: &str, log: Vec<NumberedRecord>) -> Transcript {
             }
             SessionRecord::Began(_)
             | SessionRecord::Instructed(_)
+            | SessionRecord::Waiting { .. }
+            | SessionRecord::WaitingTaken { .. }
+            | SessionRecord::ModelChosen { .. }
             | SessionRecord::Folded { .. }
             | SessionRecord::Noted { .. }
             | SessionRecord::SkillUsed { .. }

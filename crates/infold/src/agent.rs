@@ -1,30 +1,44 @@
 //! infold's own agent, as the program puts it together: its model and the way to it, the folder that it works in, the
 //! project's rules, skills and memories, and tools of other servers.
 
+mod conversation;
+mod figures;
+mod flags;
+mod going_back;
 mod model;
 mod others;
 mod place;
 mod rules;
+mod started;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use infold_agent::instructions::Skill;
 use infold_agent::record::Beginning;
-use infold_agent::setup::{AgentLimits, AgentSetup};
+use infold_agent::setup::{AgentLimits, AgentSetup, WhoIsAsked};
 use infold_agent::watch::Watcher;
 use infold_core::{CompactionThresholds, Principal, SessionId};
 use infold_engine::{Engine, SearchMemories, SessionRef};
+use infold_mcp::Gateway;
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::Invocation;
+use crate::commands::serve::finish_recording;
 use crate::failure::Refused;
-use crate::gateway;
 use crate::settings::Settings;
 use others::OthersFor;
 
-pub use place::fence_around;
+pub use conversation::{Conversation, FaceEvent, PendingQuestion, Spoken, words};
+pub use figures::SessionFigures;
+pub use flags::AgentFlags;
+pub use going_back::{FilesThen, ReadLog, WentBack, go_back};
+pub use started::{Started, folder_of, keep_model, records, take_flags};
+
+/// How long what is under way has to end when a run is ended.
+pub const ENDING_MAX: Duration = Duration::from_secs(15);
 
 /// What a run is started with.
 pub struct AgentRun<'a> {
@@ -44,8 +58,12 @@ pub struct AgentRun<'a> {
     pub output_schema: Option<String>,
     /// Skills that are active from the beginning.
     pub skills: Vec<String>,
+    /// The gateway, if there are other servers.
+    pub gateway: Option<Arc<Gateway>>,
     /// Who learns what happens.
     pub watch: Watcher,
+    /// Who is asked about what may not be done without asking.
+    pub asked: WhoIsAsked,
     /// Ends the run, and the servers with it.
     pub cancelled: CancellationToken,
 }
@@ -60,8 +78,8 @@ pub struct ReadyAgent {
 
 /// Puts an agent together.
 pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
-    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, watch, cancelled } =
-        run;
+    let AgentRun { invocation, engine, session, folder, prompt, beginning, output_schema, skills, .. } = run;
+    let AgentRun { gateway, watch, asked, cancelled, .. } = run;
     let settings = &invocation.in_force.settings;
     let model = model::of(invocation).await?;
     let place = place::of(invocation, &engine, &folder).await?;
@@ -86,7 +104,6 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         skills: found,
         output_schema,
     };
-    let gateway = gateway::start(invocation, &engine, &cancelled, Vec::new());
     let wanted = OthersFor { engine: &engine, settings, session: &session, folder, cancelled: &cancelled };
     let others = others::of(wanted, gateway);
     let setup = AgentSetup {
@@ -98,6 +115,7 @@ pub async fn prepare(run: AgentRun<'_>) -> anyhow::Result<ReadyAgent> {
         instructions,
         workplace: Arc::new(place.workplace),
         approvals: place.approvals,
+        asked,
         others,
         watch,
         cancelled,
@@ -157,4 +175,12 @@ async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> St
             String::new()
         }
     }
+}
+
+/// Waits until everything that was done is on disk.
+pub async fn settle(engine: &Engine) {
+    finish_recording(engine.tasks()).await;
+    engine.flush_requests().await;
+    engine.flush_gateway().await;
+    engine.finish_learning().await;
 }

@@ -42,6 +42,7 @@ use crate::settings::{FlagValues, InForce, ScrubFault, Surroundings, gather, res
 use crate::telemetry::Logging;
 
 /// Everything that a command gets: the settings, its flags, the environment and the place for its results.
+#[derive(Clone)]
 pub struct Invocation {
     /// The settings of this run, each with the layer that it came from.
     pub in_force: InForce,

@@ -34,7 +34,7 @@ pub use types::*;
 pub const DEFAULT_TOML: &str = include_str!("../default.toml");
 
 /// The settings of this run, and where each came from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct InForce {
     /// The values, typed.
     pub settings: Settings,

@@ -49,6 +49,29 @@ pub struct ApprovalRules {
     pub deny: Vec<CommandPrefix>,
     /// How commands are confined.
     pub confinement: ShellConfinement,
+    /// What a person has approved since, for as long as the session is open.
+    pub granted: Vec<Grant>,
+}
+
+/// Something that a person approves for longer than one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grant {
+    /// Changes of files.
+    Edits,
+    /// Commands with these first words.
+    Command(CommandPrefix),
+    /// A tool of another server.
+    Tool(String),
+}
+
+impl std::fmt::Display for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Edits => f.write_str("changes of files in this folder"),
+            Self::Command(prefix) => write!(f, "commands that begin with `{}`", prefix.shown()),
+            Self::Tool(tool) => write!(f, "calls of {tool}"),
+        }
+    }
 }
 
 /// The first words of commands.
@@ -60,6 +83,14 @@ impl CommandPrefix {
     pub fn new(words: &str) -> Option<Self> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         (!words.is_empty()).then_some(Self(words))
+    }
+
+    /// The words by which a person approves more commands like this one: never its first word alone if it has more, and all
+    /// of them if the second is no name of what it does.
+    fn like(words: &[String]) -> Self {
+        let is_name = |word: &String| !word.starts_with('-');
+        let count = if words.get(1).is_some_and(is_name) { 2 } else { words.len() };
+        Self(words[..count].to_vec())
     }
 
     fn begins(&self, words: &[String]) -> bool {
@@ -86,6 +117,8 @@ pub enum Approval {
         what: String,
         /// Why it is not simply done.
         why: String,
+        /// What has to be granted so that calls like it are not asked about again; empty if each one is.
+        lasting: Vec<Grant>,
     },
     /// It may not run.
     Refused {
@@ -94,27 +127,12 @@ pub enum Approval {
     },
 }
 
-impl Approval {
-    /// The same where nobody can be asked: what would be asked about is refused.
-    #[must_use]
-    pub fn with_nobody_to_ask(self) -> Self {
-        match self {
-            Self::Ask { what, why } => Self::Refused {
-                why: format!(
-                    "{what}: {why}, and nobody is there to be asked. Do without it, or say what you would need"
-                ),
-            },
-            Self::Allowed | Self::Refused { .. } => self,
-        }
-    }
-}
-
 /// Decides whether a call may run.
 pub fn decide(call: &LocalCall, rules: &ApprovalRules) -> Approval {
     match call {
         LocalCall::Read(_) | LocalCall::List(_) | LocalCall::Search(_) => Approval::Allowed,
-        LocalCall::Write(call) => decide_change(format!("write {}", call.path), rules.mode),
-        LocalCall::Edit(call) => decide_change(format!("edit {}", call.path), rules.mode),
+        LocalCall::Write(call) => decide_change(format!("write {}", call.path), rules),
+        LocalCall::Edit(call) => decide_change(format!("edit {}", call.path), rules),
         LocalCall::Shell(call) => decide_command(&call.command, rules),
     }
 }
@@ -130,7 +148,9 @@ pub enum OtherEffect {
 
 /// Decides whether a tool of another server may be called. What its arguments may be is the gateway's to say.
 pub fn decide_other(tool: &str, effect: OtherEffect, rules: &ApprovalRules) -> Approval {
+    let grant = Grant::Tool(tool.to_owned());
     match (effect, rules.mode) {
+        (OtherEffect::MayChange, ApprovalMode::Ask) if rules.granted.contains(&grant) => Approval::Allowed,
         (OtherEffect::Reads, _) | (OtherEffect::MayChange, ApprovalMode::Edits | ApprovalMode::All) => {
             Approval::Allowed
         }
@@ -140,16 +160,21 @@ pub fn decide_other(tool: &str, effect: OtherEffect, rules: &ApprovalRules) -> A
         (OtherEffect::MayChange, ApprovalMode::Ask) => Approval::Ask {
             what: format!("call {tool}"),
             why: "tools that may change things are asked about".to_owned(),
+            lasting: vec![grant],
         },
     }
 }
 
-fn decide_change(what: String, mode: ApprovalMode) -> Approval {
-    match mode {
+fn decide_change(what: String, rules: &ApprovalRules) -> Approval {
+    match rules.mode {
+        ApprovalMode::Ask if rules.granted.contains(&Grant::Edits) => Approval::Allowed,
         ApprovalMode::ReadOnly => {
             Approval::Refused { why: "this session may only read: say what you would change".to_owned() }
         }
-        ApprovalMode::Ask => Approval::Ask { what, why: "changes of files are asked about".to_owned() },
+        ApprovalMode::Ask => {
+            let why = "changes of files are asked about".to_owned();
+            Approval::Ask { what, why, lasting: vec![Grant::Edits] }
+        }
         ApprovalMode::Edits | ApprovalMode::All => Approval::Allowed,
     }
 }
@@ -162,23 +187,34 @@ fn decide_command(command: &str, rules: &ApprovalRules) -> Approval {
     if let Some(denied) = rules.deny.iter().find(|prefix| is_denied(prefix, command, &read)) {
         return Approval::Refused { why: format!("the user denies `{}`: do without it", denied.shown()) };
     }
-    let ask = |why: &str| Approval::Ask { what: format!("run `{command}`"), why: why.to_owned() };
-    if rules.mode == ApprovalMode::All {
-        return match rules.confinement {
-            ShellConfinement::Full | ShellConfinement::OffByUser => Approval::Allowed,
-            ShellConfinement::Lacking => ask("commands are not fully confined on this machine"),
-        };
-    }
+    let ask = |why: String, lasting| Approval::Ask { what: format!("run `{command}`"), why, lasting };
+    let lacking = match (rules.mode, rules.confinement) {
+        (ApprovalMode::All, ShellConfinement::Full | ShellConfinement::OffByUser) => return Approval::Allowed,
+        (ApprovalMode::All, ShellConfinement::Lacking) => Some("commands are not fully confined on this machine"),
+        (ApprovalMode::ReadOnly | ApprovalMode::Ask | ApprovalMode::Edits, _) => None,
+    };
     match read {
-        ReadCommand::Unclear(why) => ask(&format!("it cannot be compared with what is allowed, because {why}")),
+        ReadCommand::Unclear(why) => {
+            let why = format!("it cannot be compared with what is allowed, because {why}");
+            ask(lacking.map_or(why, str::to_owned), Vec::new())
+        }
         ReadCommand::Parts(parts) => {
-            let is_allowed = |words: &&Vec<String>| rules.allow.iter().any(|prefix| prefix.begins(words));
-            match parts.iter().find(|words| !is_allowed(words)) {
-                None => Approval::Allowed,
-                Some(words) => ask(&format!("`{}` is not on the list of what is allowed", words.join(" "))),
-            }
+            let asked: Vec<&Vec<String>> = parts.iter().filter(|words| !is_allowed(words, rules)).collect();
+            let Some(first) = asked.first() else { return Approval::Allowed };
+            let why = format!("`{}` is not on the list of what is allowed", first.join(" "));
+            let lasting = asked.iter().map(|words| Grant::Command(CommandPrefix::like(words))).collect();
+            ask(lacking.map_or(why, str::to_owned), lasting)
         }
     }
+}
+
+/// Whether a command begins with what the user's settings allow, or a person has approved since.
+fn is_allowed(words: &[String], rules: &ApprovalRules) -> bool {
+    let granted = rules.granted.iter().filter_map(|grant| match grant {
+        Grant::Command(prefix) => Some(prefix),
+        Grant::Edits | Grant::Tool(_) => None,
+    });
+    rules.allow.iter().chain(granted).any(|prefix| prefix.begins(words))
 }
 
 /// Whether a command, or one inside of it, begins with what is denied. Where it cannot be read, the words alone are enough.

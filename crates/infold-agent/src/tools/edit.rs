@@ -10,7 +10,7 @@ mod nearest;
 mod tests;
 
 use super::arguments::{EditCall, Places};
-use super::change::FileChange;
+use super::planned::PlannedChange;
 use super::read::is_binary;
 use super::workplace::shortened;
 use super::{ToolLimits, ToolOutput, Workplace};
@@ -20,11 +20,16 @@ const PLACES_SHOWN_MAX: usize = 20;
 
 /// Replaces a part of a file.
 pub(super) fn run(call: &EditCall, workplace: &Workplace) -> Result<ToolOutput, String> {
+    let _alone = workplace.fence.changing();
+    planned(call, workplace)?.make(&workplace.fence)
+}
+
+/// What replacing it would do.
+pub(super) fn planned(call: &EditCall, workplace: &Workplace) -> Result<PlannedChange, String> {
     let fence = &workplace.fence;
     let said = |error: super::fence::FenceError| error.to_string();
     let place = fence.place(&call.path).map_err(said)?;
     fence.may_write(&place).map_err(said)?;
-    let _alone = fence.changing();
     let old = fence.old_file(&place, workplace.limits.file_bytes_max).map_err(said)?;
     let Some(old) = old else {
         return Err(format!("{} does not exist: make it with `write`", place.shown()));
@@ -36,9 +41,8 @@ pub(super) fn run(call: &EditCall, workplace: &Workplace) -> Result<ToolOutput, 
 
     let edited = edited(text, call, &workplace.limits).map_err(|why| format!("{}: {why}", place.shown()))?;
 
-    let mode = fence.replace(&place, Some(&old), edited.text.as_bytes()).map_err(said)?;
-    let change = FileChange::new(place.shown(), Some((&old.bytes, old.mode)), Some((edited.text.as_bytes(), mode)));
-    Ok(ToolOutput::changed(format!("edited {}{}", place.shown(), edited.remark), change))
+    let words = format!("edited {}{}", place.shown(), edited.remark);
+    Ok(PlannedChange { place, old: Some(old), after: edited.text, words })
 }
 
 /// A file's new text, and what is said about how it came to be.

@@ -16,15 +16,29 @@ pub struct ToolOutput {
     pub changes: Vec<FileChange>,
     /// The command that ran, if one did.
     pub command: Option<CommandRan>,
+    /// The texts of the files that the tool changed, for people who watch.
+    pub edited: Vec<FileTexts>,
+}
+
+/// A file before and after a change, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileTexts {
+    /// The path, as a change names it.
+    pub path: String,
+    /// What was there; `None` if there was no file.
+    pub before: Option<String>,
+    /// What is there then.
+    pub after: String,
 }
 
 impl ToolOutput {
-    pub(super) fn said(text: impl Into<String>) -> Self {
-        Self { text: text.into(), outcome: ResultOutcome::Succeeded, changes: Vec::new(), command: None }
+    /// The output of a call that did what it was asked for.
+    pub fn said(text: impl Into<String>) -> Self {
+        Self { text: text.into(), outcome: ResultOutcome::Succeeded, changes: Vec::new(), command: None, edited: Vec::new() }
     }
 
-    pub(super) fn changed(text: impl Into<String>, change: FileChange) -> Self {
-        Self { changes: vec![change], ..Self::said(text) }
+    pub(super) fn changed(text: impl Into<String>, change: FileChange, edited: FileTexts) -> Self {
+        Self { changes: vec![change], edited: vec![edited], ..Self::said(text) }
     }
 
     /// The output of a call that was refused, or that failed; the text says why.

@@ -104,7 +104,7 @@ pub(super) async fn run(call: &ShellCall, workplace: &Workplace, cancelled: &Can
     }
     text.push_str(&last_line(&ran, ended_by, seconds));
     let outcome = if ran.exit == Some(0) { ResultOutcome::Succeeded } else { ResultOutcome::Failed };
-    ToolOutput { text, outcome, changes: Vec::new(), command: Some(ran) }
+    ToolOutput { outcome, command: Some(ran), ..ToolOutput::said(text) }
 }
 
 fn last_line(ran: &CommandRan, ended_by: EndedBy, seconds: u64) -> String {

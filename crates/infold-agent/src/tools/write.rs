@@ -4,21 +4,25 @@
 mod tests;
 
 use super::arguments::WriteCall;
-use super::change::FileChange;
+use super::planned::PlannedChange;
 use super::{ToolOutput, Workplace};
 
 /// Writes a file.
 pub(super) fn run(call: &WriteCall, workplace: &Workplace) -> Result<ToolOutput, String> {
+    let _alone = workplace.fence.changing();
+    planned(call, workplace)?.make(&workplace.fence)
+}
+
+/// What writing it would do.
+pub(super) fn planned(call: &WriteCall, workplace: &Workplace) -> Result<PlannedChange, String> {
     let fence = &workplace.fence;
     let said = |error: super::fence::FenceError| error.to_string();
     let place = fence.place(&call.path).map_err(said)?;
     fence.may_write(&place).map_err(said)?;
-    let _alone = fence.changing();
     let old = fence.old_file(&place, workplace.limits.file_bytes_max).map_err(said)?;
-    let mode = fence.replace(&place, old.as_ref(), call.content.as_bytes()).map_err(said)?;
 
     let (path, lines) = (place.shown(), call.content.lines().count());
-    let text = match &old {
+    let words = match &old {
         None => format!("created {path}, {lines} lines"),
         Some(old) if old.bytes == call.content.as_bytes() => format!("{path} has had this text already, {lines} lines"),
         Some(old) => {
@@ -26,6 +30,5 @@ pub(super) fn run(call: &WriteCall, workplace: &Workplace) -> Result<ToolOutput,
             format!("overwrote {path}: {before} lines before, {lines} now")
         }
     };
-    let before = old.as_ref().map(|old| (old.bytes.as_slice(), old.mode));
-    Ok(ToolOutput::changed(text, FileChange::new(path, before, Some((call.content.as_bytes(), mode)))))
+    Ok(PlannedChange { place, old, after: call.content.clone(), words })
 }

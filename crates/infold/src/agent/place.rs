@@ -100,6 +100,7 @@ fn approvals(agent: &AgentPart, confinement: ShellConfinement) -> anyhow::Result
         allow: prefixes(&agent.allow, "agent.allow")?,
         deny: prefixes(&agent.deny, "agent.deny")?,
         confinement,
+        granted: Vec::new(),
     })
 }
 

@@ -1,42 +1,34 @@
 //! `infold exec`: infold's own agent does what it is asked in a folder, without asking back, and says at the end what it did.
 
-mod flags;
 mod input;
 mod report;
 mod show;
-mod started;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use infold_agent::record::Beginning;
+use infold_agent::setup::WhoIsAsked;
 use infold_agent::{CodingAgent, SpokenBy, Stop, ThreadEntry};
 use infold_core::gateway::{SchemaBounds, problems_of};
-use infold_engine::Engine;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
-use crate::agent::{AgentRun, prepare};
-use crate::commands::serve::finish_recording;
+use crate::agent::{AgentFlags, AgentRun, ENDING_MAX, Started, folder_of, keep_model, prepare, settle, take_flags};
 use crate::failure::Refused;
+use crate::gateway;
 use crate::help;
 use crate::parts;
-use crate::settings::{AgentApproval, AgentProvider};
 use crate::signals::Stops;
 use crate::telemetry::Telemetry;
-pub use started::records;
 
 use report::RunReport;
 use show::RunDisplay;
-use started::Started;
 
 /// How often the model learns what is wrong with its last answer, if that has to keep to a schema.
 const CORRECTIONS_MAX: u32 = 3;
-
-/// How long what is under way has to end when the run is ended.
-const ENDING_MAX: Duration = Duration::from_secs(15);
 
 /// Arguments of `exec`.
 #[derive(Debug, clap::Args)]
@@ -62,33 +54,8 @@ pub struct ExecArgs {
     /// What to do; - adds standard input
     #[arg(value_name = "PROMPT")]
     pub prompt: Vec<String>,
-    /// Go on with a session: its id, or the first characters of it
-    #[arg(long, value_name = "SESSION", conflicts_with_all = ["fork", "from", "latest"])]
-    pub resume: Option<String>,
-    /// Go on with the latest session in this folder
-    #[arg(long = "continue", conflicts_with_all = ["fork", "from"])]
-    pub latest: bool,
-    /// Start a new session from all that was said in another one
-    #[arg(long, value_name = "SESSION", conflicts_with = "from")]
-    pub fork: Option<String>,
-    /// Take over a recorded session of Claude Code, Codex or OpenCode: a file, or the id of a session
-    #[arg(long, value_name = "FILE")]
-    pub from: Option<String>,
-    /// The folder to work in [default: the current one]
-    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    pub folder: Option<PathBuf>,
-    /// The model [default: the setting agent.model]
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// Whose API it is asked through [default: the setting agent.provider]
-    #[arg(long, value_name = "NAME")]
-    pub provider: Option<AgentProvider>,
-    /// What may be done without asking [default: the setting agent.approval]
-    #[arg(long, value_name = "MODE")]
-    pub approval: Option<AgentApproval>,
-    /// A skill that is active from the beginning; can be repeated
-    #[arg(long, value_name = "NAME")]
-    pub skill: Vec<String>,
+    #[command(flatten)]
+    pub agent: AgentFlags,
     /// A file with the JSON schema that the last answer has to keep to
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output_schema: Option<PathBuf>,
@@ -134,13 +101,9 @@ impl RunEnd {
     fn name(&self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::Stopped(Stop::Limit(_)) | Self::OutOfTime(_) => "limit",
-            Self::Stopped(Stop::Model { .. }) => "no_answer",
+            Self::OutOfTime(_) => "limit",
             Self::WrongForm(_) => "wrong_form",
-            Self::Stopped(Stop::Full(_)) => "context_full",
-            Self::Stopped(Stop::Cancelled) => "interrupted",
-            Self::Stopped(Stop::Refused(_)) => "refused",
-            Self::Stopped(Stop::Fault(_) | Stop::BranchOver(_)) => "failed",
+            Self::Stopped(stop) => stop.name(),
         }
     }
 
@@ -157,7 +120,10 @@ impl RunEnd {
 
 /// Runs the agent.
 pub fn run(args: ExecArgs, mut invocation: Invocation) -> anyhow::Result<()> {
-    started::take_flags(&args, &mut invocation);
+    take_flags(&args.agent, &mut invocation);
+    let agent = &mut invocation.in_force.settings.agent;
+    agent.turns_max = args.turns.unwrap_or(agent.turns_max);
+    agent.run_tokens_max = args.tokens.unwrap_or(agent.run_tokens_max);
     let settings = &invocation.in_force.settings;
     let telemetry = Telemetry::start(&invocation.logging(), &settings.telemetry.otlp_endpoint)?;
     let runtime = parts::serving_runtime(settings)?;
@@ -175,15 +141,16 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     let mut stops = Stops::catch()?;
     let prompt = input::prompt(&args.prompt)?;
     let schema = input::schema(args.output_schema.as_deref())?;
-    let folder = input::folder(args.folder.as_deref(), invocation)?;
+    let folder = folder_of(args.agent.folder.as_deref(), invocation)?;
     let engine = parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?;
-    let started = Started::of(args, invocation, &engine, &folder).await?;
+    let started = Started::of(&args.agent, invocation, &engine, &folder).await?;
     if prompt.is_none() && !started.has_work() {
         return Err(Refused::new("nothing to do").hint("say what to do: infold exec 'fix the failing test'").into());
     }
-    started::keep_model(args, started.session.beginning.as_ref(), invocation);
+    keep_model(&args.agent, started.session.beginning.as_ref(), invocation);
     let invocation = &*invocation;
     let cancelled = CancellationToken::new();
+    let gateway = gateway::start(invocation, &engine, &cancelled, Vec::new());
     let shown = Arc::new(RunDisplay::new(invocation));
     let ready = prepare(AgentRun {
         invocation,
@@ -193,8 +160,10 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
         prompt: prompt.clone().unwrap_or_default(),
         beginning: started.session.beginning.as_ref(),
         output_schema: schema.as_ref().map(ToString::to_string),
-        skills: args.skill.clone(),
+        skills: args.agent.skill.clone(),
+        gateway,
         watch: Arc::clone(&shown).watcher(),
+        asked: WhoIsAsked::Nobody,
         cancelled: cancelled.clone(),
     })
     .await?;
@@ -214,7 +183,7 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
     opening.extend(prompt.map(|text| ThreadEntry::User { text, by: SpokenBy::Person }));
-    let working = work(&agent, beginning, opening, schema.as_ref(), &args.skill);
+    let working = work(&agent, beginning, opening, schema.as_ref(), &args.agent.skill);
     tokio::pin!(working);
     let early = tokio::select! {
         end = &mut working => Ok(end),
@@ -230,7 +199,10 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
             end
         }
     };
-    finish(&agent, &engine, &end).await;
+    if let Err(error) = agent.finish(end.name()).await {
+        tracing::warn!(%error, "the end of the run could not be recorded");
+    }
+    settle(&engine).await;
     timers.await?;
     let report = RunReport::of(&agent, &engine, &end).await?;
     shown.finished(&report)?;
@@ -278,15 +250,4 @@ async fn time_is_over(seconds: Option<u64>) {
         Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
         None => std::future::pending().await,
     }
-}
-
-/// Records how the run ended, and waits until everything is on disk.
-async fn finish(agent: &CodingAgent, engine: &Engine, end: &RunEnd) {
-    if let Err(error) = agent.finish(end.name()).await {
-        tracing::warn!(%error, "the end of the run could not be recorded");
-    }
-    finish_recording(engine.tasks()).await;
-    engine.flush_requests().await;
-    engine.flush_gateway().await;
-    engine.finish_learning().await;
 }

@@ -9,7 +9,7 @@ use infold_wire::write_markdown;
 use serde_json::{Value, json};
 
 use super::Invocation;
-use super::exec::records;
+use crate::agent::records;
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;

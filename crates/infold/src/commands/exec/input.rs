@@ -1,11 +1,10 @@
 //! What a run is asked: the prompt, standard input, the schema of the answer, the folder.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::commands::Invocation;
 use crate::failure::Refused;
 
 /// Most bytes of standard input.
@@ -52,18 +51,6 @@ pub fn schema(file: Option<&Path>) -> anyhow::Result<Option<Value>> {
         return Err(Refused::new(format!("{shown} is not a JSON schema")).hint("a schema is an object").into());
     }
     Ok(Some(schema))
-}
-
-/// The folder to work in, whole.
-pub fn folder(named: Option<&Path>, invocation: &Invocation) -> anyhow::Result<PathBuf> {
-    let folder = named.map(Path::to_owned).or_else(|| invocation.surroundings.folder.clone());
-    let folder = folder.ok_or_else(|| Refused::new("the current folder is gone").hint("name one with --folder"))?;
-    let whole = folder.canonicalize();
-    let whole = whole.map_err(|error| Refused::new(format!("cannot work in {}: {error}", folder.display())))?;
-    if !whole.is_dir() {
-        return Err(Refused::new(format!("{} is not a folder", whole.display())).into());
-    }
-    Ok(whole)
 }
 
 /// An answer without the fence that models like to put around JSON.

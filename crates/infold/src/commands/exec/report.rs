@@ -10,7 +10,7 @@ use infold_engine::Engine;
 use serde_json::{Value, json};
 
 use super::RunEnd;
-use super::started::records;
+use crate::agent::records;
 use crate::parts::command_error;
 
 /// Files or commands that are named in text.

@@ -57,7 +57,7 @@ impl RunDisplay {
     fn say(&self, event: &AgentEvent) {
         match event {
             AgentEvent::Text { thread: Thread::Main, text } => self.words(text),
-            AgentEvent::Text { .. } | AgentEvent::Answered { .. } => {}
+            AgentEvent::Text { .. } | AgentEvent::Answered { .. } | AgentEvent::WaitingTaken => {}
             AgentEvent::Started { session_id, model, sandbox, .. } => {
                 self.note(&format!("session {session_id}, model {model}; {sandbox}"));
             }

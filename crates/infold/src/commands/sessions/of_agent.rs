@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{SessionsArgs, WORDS, WORDS_COLUMNS_MAX, WORDS_COLUMNS_MIN, now_ms};
 use crate::commands::Invocation;
-use crate::commands::exec::records;
+use crate::agent::records;
 use crate::draw::{Align, Column, Style, Table, Tone, ago, fitted, one_line, thousands};
 use crate::failure::tell;
 use crate::output::Form;
@@ -115,6 +115,9 @@ fn row(log: &ListedLog, records: &[NumberedRecord]) -> AgentSessionRow {
             SessionRecord::Answered { .. } => row.turns += 1,
             SessionRecord::Said { .. }
             | SessionRecord::Instructed(_)
+            | SessionRecord::Waiting { .. }
+            | SessionRecord::WaitingTaken { .. }
+            | SessionRecord::ModelChosen { .. }
             | SessionRecord::Result { .. }
             | SessionRecord::Opened { .. }
             | SessionRecord::Folded { .. }
@@ -138,6 +141,9 @@ fn says_all(records: &[NumberedRecord], words: &[String]) -> bool {
             SessionRecord::Opened { start, .. } => start.last().map(std::slice::from_ref).unwrap_or_default(),
             SessionRecord::Began(_)
             | SessionRecord::Instructed(_)
+            | SessionRecord::Waiting { .. }
+            | SessionRecord::WaitingTaken { .. }
+            | SessionRecord::ModelChosen { .. }
             | SessionRecord::Folded { .. }
             | SessionRecord::Compacted { .. }
             | SessionRecord::Noted { .. }

@@ -1,6 +1,6 @@
 //! The session that a run is for: a new one, one that goes on, one that begins as another, or one of another client.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use infold_agent::provider::entries_of;
 use infold_agent::record::{Beginning, SessionRecord};
@@ -9,7 +9,7 @@ use infold_agent::{ThreadEntry, snapshot};
 use infold_core::{Principal, SessionId, Thread};
 use infold_engine::{AgentRecord, Engine, SessionRef};
 
-use super::ExecArgs;
+use super::flags::AgentFlags;
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts::command_error;
@@ -30,15 +30,13 @@ pub struct Started {
 }
 
 /// Puts what was said on the command line over the settings.
-pub fn take_flags(args: &ExecArgs, invocation: &mut Invocation) {
+pub fn take_flags(args: &AgentFlags, invocation: &mut Invocation) {
     let agent = &mut invocation.in_force.settings.agent;
     if let Some(model) = &args.model {
         agent.model.clone_from(model);
     }
     agent.provider = args.provider.unwrap_or(agent.provider);
     agent.approval = args.approval.unwrap_or(agent.approval);
-    agent.turns_max = args.turns.unwrap_or(agent.turns_max);
-    agent.run_tokens_max = args.tokens.unwrap_or(agent.run_tokens_max);
     let percent = (agent.tool_deferral_threshold * 100.0).round();
     invocation.in_force.settings.gateway.deferral_percent = percent as u64;
     let window_tokens = invocation.in_force.settings.agent.context_budget;
@@ -46,7 +44,7 @@ pub fn take_flags(args: &ExecArgs, invocation: &mut Invocation) {
 }
 
 /// A session that goes on is answered by the model that it began with, unless the command line names another one.
-pub fn keep_model(args: &ExecArgs, beginning: Option<&Beginning>, invocation: &mut Invocation) {
+pub fn keep_model(args: &AgentFlags, beginning: Option<&Beginning>, invocation: &mut Invocation) {
     let Some(beginning) = beginning else { return };
     let InForce { settings, entries, .. } = &mut invocation.in_force;
     let is_flagged =
@@ -61,14 +59,19 @@ pub fn keep_model(args: &ExecArgs, beginning: Option<&Beginning>, invocation: &m
 
 impl Started {
     /// The session that the arguments name.
-    pub async fn of(args: &ExecArgs, invocation: &Invocation, engine: &Engine, folder: &Path) -> anyhow::Result<Self> {
+    pub async fn of(args: &AgentFlags, invocation: &Invocation, engine: &Engine, folder: &Path) -> anyhow::Result<Self> {
         match (&args.resume, &args.fork, &args.from, args.latest) {
-            (Some(named), ..) => resumed(engine, named).await,
-            (None, Some(named), ..) => forked(engine, named).await,
+            (Some(named), ..) => Self::resumed(engine, named).await,
+            (None, Some(named), ..) => Self::forked(engine, named).await,
             (None, None, Some(named), _) => taken_over(invocation, named),
             (None, None, None, true) => latest(engine, folder).await,
-            (None, None, None, false) => Ok(Self::new(None, Vec::new())),
+            (None, None, None, false) => Ok(Self::fresh()),
         }
+    }
+
+    /// A session in which nothing was said yet.
+    pub fn fresh() -> Self {
+        Self::new(None, Vec::new())
     }
 
     fn new(from: Option<String>, taken_over: Vec<ThreadEntry>) -> Self {
@@ -76,10 +79,27 @@ impl Started {
         Self { session_id, session: AgentSession::default(), from, taken_over }
     }
 
+    /// A session that goes on.
+    pub async fn resumed(engine: &Engine, named: &str) -> anyhow::Result<Self> {
+        let session_id = engine.resolve_session(&Principal::local(), named).await.map_err(command_error)?;
+        let session = load(engine, &session_id).await?;
+        Ok(Self { session_id, session, from: None, taken_over: Vec::new() })
+    }
+
+    /// A new session that begins with all that was said in another.
+    pub async fn forked(engine: &Engine, named: &str) -> anyhow::Result<Self> {
+        let parent = engine.resolve_session(&Principal::local(), named).await.map_err(command_error)?;
+        let session = load(engine, &parent).await?;
+        let main = session.threads.get(&Thread::Main).map(|main| main.entries.clone()).unwrap_or_default();
+        let mut entries = main;
+        let closing = infold_agent::provider::close_open_calls(&entries);
+        entries.extend(closing);
+        Ok(Self::new(Some(parent.to_string()), entries))
+    }
+
     /// Whether there is something to go on with.
     pub fn has_work(&self) -> bool {
-        let main = self.session.threads.get(&Thread::Main);
-        main.is_some_and(|main| main.next_step() != NextStep::Rest) || !self.taken_over.is_empty()
+        self.session.next_step(&Thread::Main) != NextStep::Rest || !self.taken_over.is_empty()
     }
 }
 
@@ -93,24 +113,6 @@ fn rand_bytes() -> [u8; 16] {
     bytes
 }
 
-/// A session that goes on.
-async fn resumed(engine: &Engine, named: &str) -> anyhow::Result<Started> {
-    let session_id = engine.resolve_session(&Principal::local(), named).await.map_err(command_error)?;
-    let session = load(engine, &session_id).await?;
-    Ok(Started { session_id, session, from: None, taken_over: Vec::new() })
-}
-
-/// A new session that begins with all that was said in another.
-async fn forked(engine: &Engine, named: &str) -> anyhow::Result<Started> {
-    let parent = engine.resolve_session(&Principal::local(), named).await.map_err(command_error)?;
-    let session = load(engine, &parent).await?;
-    let main = session.threads.get(&Thread::Main).map(|main| main.entries.clone()).unwrap_or_default();
-    let mut entries = main;
-    let closing = infold_agent::provider::close_open_calls(&entries);
-    entries.extend(closing);
-    Ok(Started::new(Some(parent.to_string()), entries))
-}
-
 /// The latest session in a folder.
 async fn latest(engine: &Engine, folder: &Path) -> anyhow::Result<Started> {
     let logs = engine.agent_logs(&Principal::local()).await.map_err(command_error)?;
@@ -120,7 +122,7 @@ async fn latest(engine: &Engine, folder: &Path) -> anyhow::Result<Started> {
         Ok(_) | Err(_) => false,
     };
     match logs.iter().find(|log| is_here(&log.first)) {
-        Some(log) => resumed(engine, log.session.as_str()).await,
+        Some(log) => Started::resumed(engine, log.session.as_str()).await,
         None => Err(Refused::new(format!("there is no session of infold's agent in {folder}"))
             .hint("start one: infold exec 'what to do'")
             .into()),
@@ -167,4 +169,16 @@ pub fn records(rows: Vec<AgentRecord>) -> anyhow::Result<Vec<NumberedRecord>> {
         Ok((row.seq, record.map_err(damaged)?))
     };
     rows.into_iter().map(read).collect()
+}
+
+/// The folder to work in, whole.
+pub fn folder_of(named: Option<&Path>, invocation: &Invocation) -> anyhow::Result<PathBuf> {
+    let folder = named.map(Path::to_owned).or_else(|| invocation.surroundings.folder.clone());
+    let folder = folder.ok_or_else(|| Refused::new("the current folder is gone").hint("name one with --folder"))?;
+    let whole = folder.canonicalize();
+    let whole = whole.map_err(|error| Refused::new(format!("cannot work in {}: {error}", folder.display())))?;
+    if !whole.is_dir() {
+        return Err(Refused::new(format!("{} is not a folder", whole.display())).into());
+    }
+    Ok(whole)
 }
