@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
+    approve, confine, chat, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
     result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
@@ -123,6 +123,8 @@ pub enum Command {
     Demo,
     /// Run an agent through infold, without changing its settings files
     Run(run::RunArgs),
+    /// Talk with infold's own agent in this terminal
+    Chat(Box<chat::ChatArgs>),
     /// Have infold's own agent do something in this folder, without asking back
     Exec(Box<exec::ExecArgs>),
     /// Go back to an earlier point of a session of infold's own agent, with the files that it wrote

@@ -1,6 +1,7 @@
 //! The commands, one file each, and the [`Invocation`] that most of them get.
 
 pub mod approve;
+pub mod chat;
 pub mod completions;
 pub mod confine;
 pub mod connect;
@@ -104,6 +105,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Demo => demo::run(load()?),
         Command::Run(args) => run::run(&args, load()?),
         Command::Exec(args) => exec::run(*args, load()?),
+        Command::Chat(args) => chat::run(*args, load()?),
         Command::Rewind(args) => rewind::run(&args, &load()?),
         Command::Export(args) => export::run(&args, &load()?),
         Command::Connect(args) => connect::run(&args, &load()?),

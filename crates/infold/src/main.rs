@@ -4,6 +4,7 @@
 //! standard error; how a command ends is in `failure`.
 
 mod agent;
+mod chat;
 mod cli;
 mod commands;
 mod connect;

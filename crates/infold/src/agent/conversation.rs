@@ -36,6 +36,8 @@ pub enum FaceEvent {
     Agent(AgentEvent),
     /// Somebody has to decide whether a call may run.
     Question(PendingQuestion),
+    /// The main thread was compacted, or the error says why nothing was changed. [`Conversation::run_ended`] has to be called.
+    CompactEnded(Result<CompactResult, String>),
     /// A run is over. [`Conversation::run_ended`] has to be called.
     Ended(Result<(), Stop>),
 }
@@ -173,7 +175,7 @@ impl Conversation {
 
     /// Goes on with work that broke off. Returns whether there was some.
     pub fn go_on(&mut self) -> anyhow::Result<bool> {
-        let has_work = !self.is_working() && self.agent()?.session().next_step(&Thread::Main) != NextStep::Rest;
+        let has_work = self.has_work()?;
         if has_work {
             self.start(Vec::new())?;
         }
@@ -237,10 +239,24 @@ impl Conversation {
         self.run.as_ref().is_some_and(|run| !run.is_finished())
     }
 
-    /// Compacts the main thread. The inner error says why nothing was changed.
-    pub async fn compact(&mut self) -> anyhow::Result<Result<CompactResult, String>> {
+    /// Compacts the main thread, which may take a model's time; [`FaceEvent::CompactEnded`] tells what came of it.
+    pub fn start_compacting(&mut self) -> anyhow::Result<()> {
         self.check_rest()?;
-        Ok(self.agent()?.compact_now().await?)
+        let (agent, events) = (self.agent()?, self.events.clone());
+        self.run = Some(tokio::spawn(async move {
+            let outcome = match agent.compact_now().await {
+                Ok(outcome) => outcome,
+                Err(stop) => Err(stop.to_string()),
+            };
+            drop(agent);
+            drop(events.send(FaceEvent::CompactEnded(outcome)));
+        }));
+        Ok(())
+    }
+
+    /// Whether there is work that broke off.
+    pub fn has_work(&self) -> anyhow::Result<bool> {
+        Ok(!self.is_working() && self.agent()?.session().next_step(&Thread::Main) != NextStep::Rest)
     }
 
     /// The session's log with its points.
