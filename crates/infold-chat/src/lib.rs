@@ -5,7 +5,9 @@
 //! a model or a tool wrote, no character of it can steer the terminal. No line is wider than its room.
 
 mod clean;
+pub mod editor;
 pub mod inline;
+mod numbers;
 pub mod tones;
 pub mod wrap;
 
