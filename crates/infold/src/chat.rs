@@ -27,6 +27,7 @@ use futures::{FutureExt as _, StreamExt as _};
 use infold_agent::Stop;
 use infold_agent::session::live as live_records;
 use infold_chat::editor::{Editor, History};
+use infold_chat::highlight::Highlighter;
 use infold_chat::inline::InlineScreen;
 use infold_chat::tones::Palette;
 use ratatui::layout::Size;
@@ -107,7 +108,7 @@ pub async fn run(
         Paint::Colour => Palette::coloured(),
         Paint::Plain => Palette::plain(),
     };
-    let shape = Shape { width: usize::from(width).max(1), palette };
+    let shape = Shape { width: usize::from(width).max(1), palette, highlighter: Highlighter::in_background() };
     let mut editor = Editor::new(palette, History::new(kept.history()));
     let draft = kept.draft();
     editor.set_text(&draft);
@@ -352,7 +353,7 @@ impl Chat {
             short_id: id.chars().take(8).collect(),
             model: agent.model.clone(),
             approval: agent.approval.name().to_owned(),
-            folder: short_folder(&self.conversation.folder().display().to_string(), home),
+            folder: short_folder(&self.conversation.folder().display().to_string(), home, &invocation.output.style),
         };
     }
 

@@ -11,7 +11,7 @@ use super::overlay::{Overlay, OverlayKind};
 use super::state::ChatState;
 use super::{Chat, OpenOverlay};
 use crate::agent::{
-    CarriedOut, FilesThen, SlashCommand, Spoken, Typed, agent_sessions, carry_out, read_typed, words,
+    CarriedOut, SlashCommand, Spoken, Typed, agent_sessions, carry_out, read_typed, words,
 };
 use crate::commands::sessions::now_ms;
 use crate::draw::{ago, one_line};
@@ -175,10 +175,10 @@ impl Chat {
 
 /// Draws a list.
 pub(super) fn draw_overlay(open: &mut OpenOverlay, state: &ChatState) -> anyhow::Result<()> {
-    let shape = state.shape;
+    let shape = &state.shape;
     match open.overlay.kind {
         OverlayKind::Transcript => {
-            let entry = |at: usize, shape: Shape, folding: Folding| match state.items.get(at) {
+            let entry = |at: usize, shape: &Shape, folding: Folding| match state.items.get(at) {
                 Some(item) => item.lines(shape, folding),
                 None => Vec::new(),
             };
@@ -186,7 +186,7 @@ pub(super) fn draw_overlay(open: &mut OpenOverlay, state: &ChatState) -> anyhow:
         }
         OverlayKind::Sessions | OverlayKind::Points => {
             let lines = &open.lines;
-            let entry = |at: usize, shape: Shape, _: Folding| -> Vec<Line<'static>> {
+            let entry = |at: usize, shape: &Shape, _: Folding| -> Vec<Line<'static>> {
                 vec![shape.fitted(&[(Tone::Plain, lines.get(at).cloned().unwrap_or_default())])]
             };
             open.overlay.draw(lines.len(), shape, &entry)

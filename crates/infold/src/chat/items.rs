@@ -9,7 +9,8 @@ use infold_agent::session::NumberedRecord;
 use infold_agent::tools::FileTexts;
 use infold_agent::{ResultOutcome, SpokenBy, ThreadEntry};
 use infold_chat::diff::{DiffBounds, diff};
-use infold_chat::markdown::render;
+use infold_chat::highlight::Highlighter;
+use infold_chat::markdown::{MarkdownStream, render};
 use infold_chat::tones::{Palette, Tone};
 use infold_chat::wrap::{Breaks, Indent, fitted, wrapped};
 use infold_chat::{visible, visible_in_line};
@@ -91,15 +92,27 @@ pub enum Folding {
 }
 
 /// The width and the look of what is shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Shape {
     /// Columns.
     pub width: usize,
     /// How tones look.
     pub palette: Palette,
+    /// What tones code.
+    pub highlighter: Highlighter,
 }
 
 impl Shape {
+    /// The same with fewer columns.
+    pub fn narrower(&self, columns: usize) -> Self {
+        Self { width: self.width.saturating_sub(columns).max(1), ..self.clone() }
+    }
+
+    /// The model's words, of which nothing has come yet.
+    pub fn stream(&self) -> MarkdownStream {
+        MarkdownStream::new(self.width, self.palette, self.highlighter.clone())
+    }
+
     /// Words in a tone, wrapped.
     pub fn words(&self, tone: Tone, text: &str, indent: &str) -> Vec<Line<'static>> {
         let indent = Indent { first: vec![Span::raw(indent.to_owned())], rest: vec![Span::raw(indent.to_owned())] };
@@ -120,10 +133,10 @@ impl Shape {
 
 impl ChatItem {
     /// The lines of the item, with a blank one in front where it needs one.
-    pub fn lines(&self, shape: Shape, folding: Folding) -> Vec<Line<'static>> {
+    pub fn lines(&self, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
         match self {
             Self::Person(text) => person(text, shape),
-            Self::Model(text) => spaced(render(text, shape.width, shape.palette)),
+            Self::Model(text) => spaced(render(text, shape.width, shape.palette, &shape.highlighter)),
             Self::Call(call) => call.lines(shape, folding),
             Self::Branch { description, how, result } => branch(description, how, result, shape, folding),
             Self::Compacted(result, receipt) => compacted(result, receipt, shape, folding),
@@ -147,7 +160,7 @@ fn spaced(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     lines
 }
 
-fn person(text: &str, shape: Shape) -> Vec<Line<'static>> {
+fn person(text: &str, shape: &Shape) -> Vec<Line<'static>> {
     let mark = Indent {
         first: vec![shape.palette.span(Tone::Person, "> ")],
         rest: vec![shape.palette.span(Tone::Person, "  ")],
@@ -162,7 +175,7 @@ fn person(text: &str, shape: Shape) -> Vec<Line<'static>> {
 }
 
 impl FinishedCall {
-    fn lines(&self, shape: Shape, folding: Folding) -> Vec<Line<'static>> {
+    fn lines(&self, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
         let (mark, tone) = if self.is_error { ("✗ ", Tone::Bad) } else { ("✓ ", Tone::Good) };
         let took = self.took.filter(|took| took.as_millis() >= 1_000);
         let took = took.map(|took| format!("  {}", duration(took.as_millis() as u64))).unwrap_or_default();
@@ -172,10 +185,10 @@ impl FinishedCall {
             (Tone::Plain, format!(" {}", what(&self.tool, &self.arguments))),
             (Tone::Faint, took),
         ])];
-        let inner = Shape { width: shape.width.saturating_sub(4).max(1), ..shape };
+        let inner = shape.narrower(4);
         for file in self.edited.iter().chain(self.planned().as_ref()) {
             let lines_max = if folding == Folding::Folded { DIFF_LINES } else { WHOLE_LINES_MAX };
-            lines.extend(indented(file_diff(file, inner, lines_max)));
+            lines.extend(indented(file_diff(file, &inner, lines_max)));
         }
         match folding {
             Folding::Folded if self.is_error => {
@@ -204,7 +217,7 @@ impl FinishedCall {
 }
 
 /// The difference that a change makes, with the file's name and the counts in front.
-pub fn file_diff(file: &FileTexts, shape: Shape, lines_max: usize) -> Vec<Line<'static>> {
+pub fn file_diff(file: &FileTexts, shape: &Shape, lines_max: usize) -> Vec<Line<'static>> {
     let before = file.before.as_deref().unwrap_or_default();
     let bounds = DiffBounds { context: DIFF_CONTEXT, lines_max };
     diff(before, &file.after, bounds, shape.width, shape.palette)
@@ -220,7 +233,7 @@ fn indented(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         .collect()
 }
 
-fn branch(description: &str, how: &str, result: &str, shape: Shape, folding: Folding) -> Vec<Line<'static>> {
+fn branch(description: &str, how: &str, result: &str, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
     let (mark, tone) = if how == "returned" { ("  ⑂ ", Tone::Good) } else { ("  ⑂ ", Tone::Bad) };
     let mut lines = vec![shape.fitted(&[
         (tone, mark.to_owned()),
@@ -236,7 +249,7 @@ fn branch(description: &str, how: &str, result: &str, shape: Shape, folding: Fol
     lines
 }
 
-fn compacted(result: &CompactResult, receipt: &str, shape: Shape, folding: Folding) -> Vec<Line<'static>> {
+fn compacted(result: &CompactResult, receipt: &str, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default()];
     lines.extend(shape.words(Tone::Accent, &compact_words(result), "  "));
     if folding == Folding::Unfolded {

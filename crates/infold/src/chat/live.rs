@@ -34,7 +34,8 @@ pub struct LiveView {
 
 /// Draws the live region.
 pub fn draw(state: &mut ChatState, rows: usize, now: Instant) -> LiveView {
-    let shape = state.shape;
+    let shape = state.shape.clone();
+    let shape = &shape;
     let status = status(state);
     let mut lines = Vec::new();
     let coming = state.coming();
@@ -80,13 +81,13 @@ pub fn draw(state: &mut ChatState, rows: usize, now: Instant) -> LiveView {
     LiveView { lines, cursor: row.map(|row| (cursor.0, row)) }
 }
 
-fn rule(shape: Shape) -> Line<'static> {
+fn rule(shape: &Shape) -> Line<'static> {
     shape.fitted(&[(Tone::Faint, "─".repeat(shape.width))])
 }
 
 /// What the agent is at.
 fn running(state: &ChatState, now: Instant) -> Vec<Line<'static>> {
-    let shape = state.shape;
+    let shape = &state.shape;
     let Some(since) = state.working_since else { return Vec::new() };
     let turn = (now.duration_since(since).as_millis() / 120) as usize % SPINNER.len();
     let spinner = SPINNER[turn];
@@ -130,7 +131,7 @@ fn branch_line(branch: &RunningBranch, state: &ChatState, spinner: &str, took: &
 }
 
 /// What somebody is asked.
-fn question(asked: &AskedQuestion, count: usize, shape: Shape, rows: usize) -> Vec<Line<'static>> {
+fn question(asked: &AskedQuestion, count: usize, shape: &Shape, rows: usize) -> Vec<Line<'static>> {
     let question = &asked.pending.question;
     let place = question.thread.branch().map(|branch| format!(" (branch {branch})")).unwrap_or_default();
     let more = if count > 1 { format!("  1 of {count} questions") } else { String::new() };
@@ -160,7 +161,7 @@ fn question(asked: &AskedQuestion, count: usize, shape: Shape, rows: usize) -> V
 
 /// The last lines: which session, and the figures.
 fn status(state: &ChatState) -> Vec<Line<'static>> {
-    let shape = state.shape;
+    let shape = &state.shape;
     let about = &state.about;
     let session = [&about.model, &about.approval, &about.folder, &about.short_id];
     let session: Vec<&str> = session.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();

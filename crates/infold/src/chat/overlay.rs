@@ -54,7 +54,7 @@ pub struct Overlay {
 }
 
 /// The lines of an entry.
-pub type EntryLines<'a> = &'a dyn Fn(usize, Shape, Folding) -> Vec<Line<'static>>;
+pub type EntryLines<'a> = &'a dyn Fn(usize, &Shape, Folding) -> Vec<Line<'static>>;
 
 impl Overlay {
     /// Opens one, with the last entry selected in a transcript, else the first.
@@ -97,10 +97,11 @@ impl Overlay {
     }
 
     /// Draws the entries around the one that is selected. Only those that can be seen are made.
-    pub fn draw(&mut self, count: usize, shape: Shape, entry: EntryLines<'_>) -> anyhow::Result<()> {
+    pub fn draw(&mut self, count: usize, shape: &Shape, entry: EntryLines<'_>) -> anyhow::Result<()> {
         let size = self.terminal.size()?;
         let rows = usize::from(size.height).saturating_sub(2).max(1);
-        let shape = Shape { width: usize::from(size.width).saturating_sub(2).max(1), ..shape };
+        let whole = Shape { width: usize::from(size.width).max(1), ..shape.clone() };
+        let shape = &whole.narrower(2);
         let lines_of = |at: usize| {
             let folding = if self.unfolded.contains(&at) { Folding::Unfolded } else { Folding::Folded };
             let mut lines = entry(at, shape, folding);
@@ -147,7 +148,6 @@ impl Overlay {
             OverlayKind::Sessions => "up and down select, Enter goes there, Esc closes",
             OverlayKind::Points => "up and down select, Enter goes back, k goes back and keeps files, Esc closes",
         };
-        let whole = Shape { width: usize::from(size.width), ..shape };
         let mut lines = vec![whole.fitted(&[(Tone::Heading, format!("{} ({count})", self.title))])];
         shown.resize(rows, Line::default());
         lines.extend(shown);

@@ -158,7 +158,7 @@ impl ChatState {
 
     /// Adds an item, and its lines to the scrollback.
     pub fn add(&mut self, item: ChatItem) {
-        self.finished.extend(item.lines(self.shape, Folding::Folded));
+        self.finished.extend(item.lines(&self.shape, Folding::Folded));
         self.items.push(item);
     }
 
@@ -178,7 +178,7 @@ impl ChatState {
     pub fn tail(&mut self, rows: usize) -> Vec<Line<'static>> {
         let mut tail: Vec<Line<'static>> = Vec::new();
         if let Some(coming) = &mut self.stream {
-            let mut lines = MarkdownStream::new(self.shape.width, self.shape.palette);
+            let mut lines = self.shape.stream();
             tail.push(Line::default());
             tail.extend(lines.push(&coming.text));
             coming.lines = lines;
@@ -187,7 +187,7 @@ impl ChatState {
             if tail.len() >= rows {
                 break;
             }
-            let mut lines = item.lines(self.shape, Folding::Folded);
+            let mut lines = item.lines(&self.shape, Folding::Folded);
             lines.append(&mut tail);
             tail = lines;
         }
@@ -264,10 +264,8 @@ impl ChatState {
         if self.stream.is_none() {
             self.finished.push(Line::default());
         }
-        let coming = self.stream.get_or_insert_with(|| WordsComing {
-            text: String::new(),
-            lines: MarkdownStream::new(self.shape.width, self.shape.palette),
-        });
+        let shape = &self.shape;
+        let coming = self.stream.get_or_insert_with(|| WordsComing { text: String::new(), lines: shape.stream() });
         coming.text.push_str(text);
         self.finished.extend(coming.lines.push(text));
     }
@@ -362,7 +360,7 @@ impl ChatState {
             self.finished.push(self.shape.fitted(&[(infold_chat::tones::Tone::Faint, line)]));
         }
         for item in &self.items[skipped..] {
-            self.finished.extend(item.lines(self.shape, Folding::Folded));
+            self.finished.extend(item.lines(&self.shape, Folding::Folded));
         }
     }
 }
