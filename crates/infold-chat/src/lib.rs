@@ -6,7 +6,9 @@
 
 mod clean;
 pub mod editor;
+pub mod highlight;
 pub mod inline;
+pub mod markdown;
 mod numbers;
 pub mod tones;
 pub mod wrap;

@@ -23,7 +23,7 @@ pub enum Tone {
     Bad,
     /// It is worth a look.
     Warn,
-    /// Code between words, and code that is not highlighted.
+    /// Code between words.
     Code,
     /// A line that a change adds.
     Added,

@@ -184,9 +184,19 @@ fn may_break(cells: &[Cell], at: usize) -> bool {
     !is_after_indent && (after.is_blank() || before.is_blank() || is_wide(before) || is_wide(after))
 }
 
-/// A line of cells; neighbours of one style are one span.
+/// A line of cells; neighbours of one style are one span. Blanks of an indent before nothing are left out.
 fn line(begin: &[Span<'static>], cells: &[Cell], room: usize) -> Line<'static> {
     let mut spans = begin.to_vec();
+    while cells.is_empty()
+        && let Some(last) = spans.last_mut()
+    {
+        let kept = last.content.trim_end().len();
+        if kept > 0 {
+            last.content = last.content[..kept].to_owned().into();
+            break;
+        }
+        spans.pop();
+    }
     for same in cells.chunk_by(|a, b| a.style == b.style) {
         let text = same.iter().map(|cell| if cell.columns > room { TOO_WIDE } else { cell.text });
         let style = same.first().map_or(Style::default(), |cell| cell.style);
