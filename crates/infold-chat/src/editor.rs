@@ -130,9 +130,9 @@ impl Editor {
         &self.buffer.text()[self.word_range()]
     }
 
-    /// Whether the word before the cursor is the first thing in the text, as a command has to be.
-    pub fn is_at_first_word(&self) -> bool {
-        self.word_range().start == 0
+    /// Everything in front of that word.
+    pub fn before_word(&self) -> &str {
+        &self.buffer.text()[..self.word_range().start]
     }
 
     /// Replaces the word before the cursor.

@@ -261,6 +261,7 @@ impl Cli {
             | Command::Demo
             | Command::Run(_)
             | Command::Exec(_)
+            | Command::Chat(_)
             | Command::Rewind(_)
             | Command::Export(_)
             | Command::Launch(_)

@@ -227,14 +227,14 @@ fn the_word_before_the_cursor_can_be_completed() {
     let mut editor = editor();
     type_in(&mut editor, "/comp");
     assert_eq!(editor.word_before_cursor(), "/comp");
-    assert!(editor.is_at_first_word());
+    assert_eq!(editor.before_word(), "");
     editor.replace_word("/compact ");
     assert_eq!(state(&editor), "/compact |");
     assert_eq!(editor.word_before_cursor(), "");
     type_in(&mut editor, "@src/ma now");
     press(&mut editor, "Left Left Left Left");
     assert_eq!(editor.word_before_cursor(), "@src/ma");
-    assert!(!editor.is_at_first_word());
+    assert!(!editor.before_word().is_empty());
     editor.replace_word("@src/main.rs");
     assert_eq!(state(&editor), "/compact @src/main.rs| now");
 }
