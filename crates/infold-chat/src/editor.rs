@@ -19,7 +19,7 @@ use ratatui::text::Line;
 
 use crate::tones::Palette;
 use buffer::Buffer;
-use keys::{Command, Direction, Erased, Motion};
+use keys::{Direction, EditorCommand, Erased, Motion};
 use layout::Layout;
 use pastes::Pastes;
 
@@ -147,22 +147,22 @@ impl Editor {
         let Some(command) = keys::command(event) else { return EditorOutcome::Ignored };
         let goal_column = self.goal_column.take();
         match command {
-            Command::Submit => return EditorOutcome::Submit,
-            Command::Insert(character) => match pastes::typed(character) {
+            EditorCommand::Submit => return EditorOutcome::Submit,
+            EditorCommand::Insert(character) => match pastes::typed(character) {
                 Some(character) => self.put(character.encode_utf8(&mut [0; 4])),
                 None => return EditorOutcome::Ignored,
             },
-            Command::NewLine => self.put("\n"),
-            Command::Move(motion) => self.buffer.move_to(self.buffer.target(motion)),
-            Command::Erase(motion, erased) => return self.erase(motion, erased),
-            Command::Yank if self.erased.is_empty() => return EditorOutcome::Ignored,
-            Command::Yank => {
+            EditorCommand::NewLine => self.put("\n"),
+            EditorCommand::Move(motion) => self.buffer.move_to(self.buffer.target(motion)),
+            EditorCommand::Erase(motion, erased) => return self.erase(motion, erased),
+            EditorCommand::Yank if self.erased.is_empty() => return EditorOutcome::Ignored,
+            EditorCommand::Yank => {
                 let erased = self.pastes.take_back(&self.erased);
                 self.put(&erased);
             }
-            Command::Undo if !self.buffer.undo() => return EditorOutcome::Ignored,
-            Command::Undo => {}
-            Command::Row(direction) => return self.move_row(direction, goal_column),
+            EditorCommand::Undo if !self.buffer.undo() => return EditorOutcome::Ignored,
+            EditorCommand::Undo => {}
+            EditorCommand::Row(direction) => return self.move_row(direction, goal_column),
         }
         EditorOutcome::Changed
     }
@@ -242,8 +242,8 @@ impl Editor {
             Direction::Down => self.buffer.text().len(),
         };
         match found {
-            Some(history::Found::Entry(text)) => self.set_text(&text),
-            Some(history::Found::Draft(shown)) => {
+            Some(history::HistoryText::Entry(text)) => self.set_text(&text),
+            Some(history::HistoryText::Draft(shown)) => {
                 self.buffer.replace(0..self.buffer.text().len(), &shown);
             }
             None if self.buffer.cursor() == edge => return EditorOutcome::Ignored,

@@ -5,6 +5,7 @@
 //! a model or a tool wrote, no character of it can steer the terminal. No line is wider than its room.
 
 mod clean;
+pub mod diff;
 pub mod editor;
 pub mod highlight;
 pub mod inline;

@@ -153,27 +153,27 @@ fn fitting(cells: &[Cell], room: usize) -> usize {
 }
 
 /// One row: which cells are shown, and where the next row begins.
-struct Row {
+struct WrappedRow {
     shown: Range<usize>,
     next: usize,
 }
 
-fn next_row(cells: &[Cell], room: usize, breaks: Breaks) -> Row {
+fn next_row(cells: &[Cell], room: usize, breaks: Breaks) -> WrappedRow {
     let fitting = fitting(cells, room);
     if fitting == cells.len() {
-        return Row { shown: 0..fitting, next: fitting };
+        return WrappedRow { shown: 0..fitting, next: fitting };
     }
     // A character that does not fit even alone takes a row too, so that there is an end.
     let anywhere = fitting.max(1);
     let end = match breaks {
-        Breaks::Anywhere => return Row { shown: 0..anywhere, next: anywhere },
+        Breaks::Anywhere => return WrappedRow { shown: 0..anywhere, next: anywhere },
         Breaks::BetweenWords => (1..=fitting).rev().find(|at| may_break(cells, *at)).unwrap_or(anywhere),
     };
     let blanks_before = cells[..end].iter().rev().take_while(|cell| cell.is_blank()).count();
     let blanks_after = cells[end..].iter().take_while(|cell| cell.is_blank()).count();
     // A row of nothing but blanks is the indent of a word that did not fit behind it.
     let shown = if blanks_before == end { 0..end } else { 0..end - blanks_before };
-    Row { shown, next: end + blanks_after }
+    WrappedRow { shown, next: end + blanks_after }
 }
 
 /// Whether a line may be broken in front of a cell: at blanks, and beside wide characters, which have none between them.

@@ -19,12 +19,12 @@ const CHANGES_MAX: usize = 1_000;
 pub struct Buffer {
     text: String,
     cursor: usize,
-    changes: VecDeque<Change>,
+    changes: VecDeque<TextChange>,
 }
 
 /// One change, as it is needed to undo it.
 #[derive(Debug)]
-struct Change {
+struct TextChange {
     at: usize,
     removed: String,
     /// Bytes that were put in.
@@ -69,7 +69,7 @@ impl Buffer {
         let removed = self.text[range.clone()].to_owned();
         self.text.replace_range(range.clone(), with);
         let change =
-            Change { at: range.start, removed: removed.clone(), inserted: with.len(), cursor_before: self.cursor };
+            TextChange { at: range.start, removed: removed.clone(), inserted: with.len(), cursor_before: self.cursor };
         self.changes.push_back(change);
         if self.changes.len() > CHANGES_MAX {
             self.changes.pop_front();

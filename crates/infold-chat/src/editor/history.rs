@@ -22,7 +22,7 @@ struct Looking {
 
 /// What to show next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum HistoryText {
     /// A text that was sent.
     Entry(String),
     /// What was in the input before, with its marks of pastes.
@@ -54,24 +54,24 @@ impl History {
     }
 
     /// The entry before the one that is shown; the input is kept as the draft when looking begins.
-    pub(super) fn older(&mut self, shown: &str) -> Option<Found> {
+    pub(super) fn older(&mut self, shown: &str) -> Option<HistoryText> {
         let at = self.looking.as_ref().map_or(self.entries.len(), |looking| looking.at);
         let at = at.checked_sub(1)?;
         let entry = self.entries.get(at)?.clone();
         let draft = self.looking.take().map_or_else(|| shown.to_owned(), |looking| looking.draft);
         self.looking = Some(Looking { at, draft });
-        Some(Found::Entry(entry))
+        Some(HistoryText::Entry(entry))
     }
 
     /// The entry after the one that is shown, and after the last one the draft.
-    pub(super) fn newer(&mut self) -> Option<Found> {
+    pub(super) fn newer(&mut self) -> Option<HistoryText> {
         let looking = self.looking.take()?;
         match self.entries.get(looking.at + 1) {
             Some(entry) => {
                 self.looking = Some(Looking { at: looking.at + 1, ..looking });
-                Some(Found::Entry(entry.clone()))
+                Some(HistoryText::Entry(entry.clone()))
             }
-            None => Some(Found::Draft(looking.draft)),
+            None => Some(HistoryText::Draft(looking.draft)),
         }
     }
 

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum EditorCommand {
     Submit,
     Insert(char),
     NewLine,
@@ -52,7 +52,7 @@ pub enum Direction {
 }
 
 /// What a key means; nothing if it is not a key of the input.
-pub fn command(event: KeyEvent) -> Option<Command> {
+pub fn command(event: KeyEvent) -> Option<EditorCommand> {
     if event.kind == KeyEventKind::Release {
         return None;
     }
@@ -60,72 +60,72 @@ pub fn command(event: KeyEvent) -> Option<Command> {
     let (control, alt) = (is_held(KeyModifiers::CONTROL), is_held(KeyModifiers::ALT));
     match (event.code, control, alt) {
         _ if is_held(KeyModifiers::SUPER | KeyModifiers::HYPER | KeyModifiers::META) => None,
-        (KeyCode::Enter, false, false) if !is_held(KeyModifiers::SHIFT) => Some(Command::Submit),
-        (KeyCode::Enter, _, _) => Some(Command::NewLine),
+        (KeyCode::Enter, false, false) if !is_held(KeyModifiers::SHIFT) => Some(EditorCommand::Submit),
+        (KeyCode::Enter, _, _) => Some(EditorCommand::NewLine),
         (KeyCode::Char(character), true, false) => with_control(character.to_ascii_lowercase()),
         (KeyCode::Char(character), false, true) => with_alt(character.to_ascii_lowercase()),
         // Some keyboards write letters with both.
-        (KeyCode::Char(character), _, _) => Some(Command::Insert(character)),
+        (KeyCode::Char(character), _, _) => Some(EditorCommand::Insert(character)),
         (code, false, false) => alone(code),
         (code, _, _) => by_word(code),
     }
 }
 
-fn alone(code: KeyCode) -> Option<Command> {
+fn alone(code: KeyCode) -> Option<EditorCommand> {
     Some(match code {
-        KeyCode::Left => Command::Move(Motion::Left),
-        KeyCode::Right => Command::Move(Motion::Right),
-        KeyCode::Up => Command::Row(Direction::Up),
-        KeyCode::Down => Command::Row(Direction::Down),
-        KeyCode::Home => Command::Move(Motion::LineStart),
-        KeyCode::End => Command::Move(Motion::LineEnd),
-        KeyCode::Backspace => Command::Erase(Motion::Left, Erased::Dropped),
-        KeyCode::Delete => Command::Erase(Motion::Right, Erased::Dropped),
+        KeyCode::Left => EditorCommand::Move(Motion::Left),
+        KeyCode::Right => EditorCommand::Move(Motion::Right),
+        KeyCode::Up => EditorCommand::Row(Direction::Up),
+        KeyCode::Down => EditorCommand::Row(Direction::Down),
+        KeyCode::Home => EditorCommand::Move(Motion::LineStart),
+        KeyCode::End => EditorCommand::Move(Motion::LineEnd),
+        KeyCode::Backspace => EditorCommand::Erase(Motion::Left, Erased::Dropped),
+        KeyCode::Delete => EditorCommand::Erase(Motion::Right, Erased::Dropped),
         _ => return None,
     })
 }
 
 /// With Control or Alt, keys that move go by words or by the whole text.
-fn by_word(code: KeyCode) -> Option<Command> {
+fn by_word(code: KeyCode) -> Option<EditorCommand> {
     Some(match code {
-        KeyCode::Left => Command::Move(Motion::WordLeft),
-        KeyCode::Right => Command::Move(Motion::WordRight),
-        KeyCode::Up | KeyCode::Home => Command::Move(Motion::TextStart),
-        KeyCode::Down | KeyCode::End => Command::Move(Motion::TextEnd),
-        KeyCode::Backspace => Command::Erase(Motion::WordLeft, Erased::Kept),
-        KeyCode::Delete => Command::Erase(Motion::WordRight, Erased::Kept),
+        KeyCode::Left => EditorCommand::Move(Motion::WordLeft),
+        KeyCode::Right => EditorCommand::Move(Motion::WordRight),
+        KeyCode::Up | KeyCode::Home => EditorCommand::Move(Motion::TextStart),
+        KeyCode::Down | KeyCode::End => EditorCommand::Move(Motion::TextEnd),
+        KeyCode::Backspace => EditorCommand::Erase(Motion::WordLeft, Erased::Kept),
+        KeyCode::Delete => EditorCommand::Erase(Motion::WordRight, Erased::Kept),
         _ => return None,
     })
 }
 
-fn with_control(character: char) -> Option<Command> {
+fn with_control(character: char) -> Option<EditorCommand> {
     Some(match character {
-        'a' => Command::Move(Motion::LineStart),
-        'e' => Command::Move(Motion::LineEnd),
-        'b' => Command::Move(Motion::Left),
-        'f' => Command::Move(Motion::Right),
-        'p' => Command::Row(Direction::Up),
-        'n' => Command::Row(Direction::Down),
-        'h' => Command::Erase(Motion::Left, Erased::Dropped),
-        'd' => Command::Erase(Motion::Right, Erased::Dropped),
-        'k' => Command::Erase(Motion::LineEndOrOver, Erased::Kept),
-        'u' => Command::Erase(Motion::LineStartOrOver, Erased::Kept),
-        'w' => Command::Erase(Motion::BlankLeft, Erased::Kept),
-        'y' => Command::Yank,
-        'j' => Command::NewLine,
+        'a' => EditorCommand::Move(Motion::LineStart),
+        'e' => EditorCommand::Move(Motion::LineEnd),
+        'b' => EditorCommand::Move(Motion::Left),
+        'f' => EditorCommand::Move(Motion::Right),
+        'p' => EditorCommand::Row(Direction::Up),
+        'n' => EditorCommand::Row(Direction::Down),
+        'h' => EditorCommand::Erase(Motion::Left, Erased::Dropped),
+        'd' => EditorCommand::Erase(Motion::Right, Erased::Dropped),
+        'k' => EditorCommand::Erase(Motion::LineEndOrOver, Erased::Kept),
+        'u' => EditorCommand::Erase(Motion::LineStartOrOver, Erased::Kept),
+        'w' => EditorCommand::Erase(Motion::BlankLeft, Erased::Kept),
+        'y' => EditorCommand::Yank,
+        'j' => EditorCommand::NewLine,
         // Control and the underscore reach many terminals as Control and 7 or the slash.
-        'z' | '_' | '7' | '/' => Command::Undo,
+        'z' | '_' | '7' | '/' => EditorCommand::Undo,
         _ => return None,
     })
 }
 
-fn with_alt(character: char) -> Option<Command> {
+fn with_alt(character: char) -> Option<EditorCommand> {
     Some(match character {
-        'b' => Command::Move(Motion::WordLeft),
-        'f' => Command::Move(Motion::WordRight),
-        'd' => Command::Erase(Motion::WordRight, Erased::Kept),
-        '<' => Command::Move(Motion::TextStart),
-        '>' => Command::Move(Motion::TextEnd),
+        'b' => EditorCommand::Move(Motion::WordLeft),
+        'f' => EditorCommand::Move(Motion::WordRight),
+        'd' => EditorCommand::Erase(Motion::WordRight, Erased::Kept),
+        '<' => EditorCommand::Move(Motion::TextStart),
+        '>' => EditorCommand::Move(Motion::TextEnd),
         _ => return None,
     })
 }

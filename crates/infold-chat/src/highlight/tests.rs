@@ -32,20 +32,20 @@ fn words_of_languages_have_tones() {
         Name<call>(Number<1>);
     }
     "#);
-    insta::assert_snapshot!(shown("py", "def f(x):\n    return None # c"), @r#"
+    insta::assert_snapshot!(shown("py", "def f(x):\n    return None # c"), @"
     Keyword<def> Name<f>(x):
         Keyword<return> Number<None> Comment<# c>
-    "#);
-    insta::assert_snapshot!(shown("ts", "const a: string = 'b';"), @r#"Keyword<const> a: Name<string> = Text<'b'>;"#);
+    ");
+    insta::assert_snapshot!(shown("ts", "const a: string = 'b';"), @"Keyword<const> a: Name<string> = Text<'b'>;");
     insta::assert_snapshot!(shown("toml", "[a]\nkey = \"b\" # c"), @r#"
     [Name<a>]
     Name<key> = Text<"b"> Comment<# c>
     "#);
-    insta::assert_snapshot!(shown("diff", "-old\n+new"), @r#"
+    insta::assert_snapshot!(shown("diff", "-old\n+new"), @"
     Removed<-old>
     Added<+new>
-    "#);
-    insta::assert_snapshot!(shown("console", "if true; then echo 'x'; fi"), @r#"Keyword<if> Name<true>; Keyword<then> Name<echo> Text<'x'>; Keyword<fi>"#);
+    ");
+    insta::assert_snapshot!(shown("console", "if true; then echo 'x'; fi"), @"Keyword<if> Name<true>; Keyword<then> Name<echo> Text<'x'>; Keyword<fi>");
 }
 
 #[test]

@@ -28,7 +28,7 @@ const CODE_BLANKS: usize = 4;
 pub struct Blocks {
     appearance: Appearance,
     containers: Vec<Container>,
-    leaf: Leaf,
+    leaf: OpenBlock,
     /// Lines that are finished and were not taken yet.
     lines: Vec<Line<'static>>,
     /// How many containers are still the ones that the last block was in.
@@ -49,19 +49,19 @@ struct ListItem {
     number: u64,
     /// Columns that lines of the item begin with.
     columns: usize,
-    mark: Mark,
+    mark: MarkState,
 }
 
 /// Whether the mark of an item was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum MarkState {
     Due,
     Shown,
 }
 
 /// The block that is open.
 #[derive(Debug, Clone)]
-enum Leaf {
+enum OpenBlock {
     None,
     /// Words: a paragraph, or what turns out to be a heading, a table or HTML.
     Text {
@@ -102,7 +102,7 @@ impl Blocks {
     /// A text of which no line has come in.
     pub fn new(appearance: Appearance) -> Self {
         let (containers, lines) = (Vec::new(), Vec::new());
-        Self { appearance, containers, leaf: Leaf::None, lines, kept: 0, gap: Gap::NothingBefore }
+        Self { appearance, containers, leaf: OpenBlock::None, lines, kept: 0, gap: Gap::NothingBefore }
     }
 
     /// The lines that are finished and were not taken before.
@@ -112,7 +112,7 @@ impl Blocks {
 
     /// Whether the next line is most likely code.
     pub fn is_in_code(&self) -> bool {
-        matches!(self.leaf, Leaf::Fence { .. })
+        matches!(self.leaf, OpenBlock::Fence { .. })
     }
 
     /// Ends every block.
@@ -126,12 +126,12 @@ impl Blocks {
         let (matched, rest) = self.matching(&line);
         let in_all = matched == self.containers.len();
         match self.leaf {
-            Leaf::Fence { .. } if in_all => return self.take_code(rest),
-            Leaf::Indented { .. } if in_all && (marks::is_blank(rest) || marks::blanks(rest) >= CODE_BLANKS) => {
+            OpenBlock::Fence { .. } if in_all => return self.take_code(rest),
+            OpenBlock::Indented { .. } if in_all && (marks::is_blank(rest) || marks::blanks(rest) >= CODE_BLANKS) => {
                 return self.take_indented(rest);
             }
-            Leaf::Fence { .. } | Leaf::Indented { .. } => self.end_leaf(),
-            Leaf::None | Leaf::Text { .. } => {}
+            OpenBlock::Fence { .. } | OpenBlock::Indented { .. } => self.end_leaf(),
+            OpenBlock::None | OpenBlock::Text { .. } => {}
         }
         self.take_block_line(matched, rest);
     }
@@ -140,15 +140,17 @@ impl Blocks {
     pub fn take_rest_of_line(&mut self, rest: &str) {
         let rest = without_tabs(rest);
         match &mut self.leaf {
-            Leaf::Fence { .. } => self.show_code(&rest),
-            Leaf::Indented { .. } => self.take_indented(&format!("{}{rest}", " ".repeat(CODE_BLANKS))),
-            Leaf::Text { source, .. } if source.len() + rest.len() <= TEXT_BYTES_MAX => {
+            OpenBlock::Fence { .. } => self.show_code(&rest),
+            OpenBlock::Indented { .. } => self.take_indented(&format!("{}{rest}", " ".repeat(CODE_BLANKS))),
+            OpenBlock::Text { source, .. } if source.len() + rest.len() <= TEXT_BYTES_MAX => {
                 source.truncate(source.trim_end_matches('\n').len());
                 source.push_str(&rest);
                 source.push('\n');
             }
-            Leaf::Text { .. } => self.add_text(&rest),
-            Leaf::None => self.leaf = Leaf::Text { source: format!("{}\n", words(&rest)), place: Place::Continued },
+            OpenBlock::Text { .. } => self.add_text(&rest),
+            OpenBlock::None => {
+                self.leaf = OpenBlock::Text { source: format!("{}\n", words(&rest)), place: Place::Continued }
+            }
         }
     }
 
@@ -176,11 +178,11 @@ impl Blocks {
         while !marks::is_blank(rest) {
             let blanks = marks::blanks(rest);
             if blanks >= CODE_BLANKS {
-                if matches!(self.leaf, Leaf::Text { .. }) {
+                if matches!(self.leaf, OpenBlock::Text { .. }) {
                     break;
                 }
                 self.close_to(matched);
-                self.leaf = Leaf::Indented { blank_lines: 0 };
+                self.leaf = OpenBlock::Indented { blank_lines: 0 };
                 self.show_gap();
                 return self.take_indented(rest);
             }
@@ -198,7 +200,7 @@ impl Blocks {
             rest = line.get(columns..).unwrap_or_default();
             has_opened = true;
         }
-        let in_words = matches!(self.leaf, Leaf::Text { .. });
+        let in_words = matches!(self.leaf, OpenBlock::Text { .. });
         if !marks::is_blank(rest) {
             // Words go on in an open paragraph even where the marks of its quote or the blanks of its item are missing.
             if !in_words {
@@ -220,7 +222,7 @@ impl Blocks {
             return Some((Container::Quote, line.len() - inside.len()));
         }
         let mark = marks::list(line).filter(|_| !marks::is_rule(line))?;
-        let in_words = matches!(self.leaf, Leaf::Text { .. }) && matched == self.containers.len();
+        let in_words = matches!(self.leaf, OpenBlock::Text { .. }) && matched == self.containers.len();
         // In the middle of a paragraph, a number at the start of a line is most likely just that.
         let is_words = match mark.kind {
             ListKind::Bullets(_) => line.trim_end().len() == 1,
@@ -229,7 +231,7 @@ impl Blocks {
         if in_words && is_words {
             return None;
         }
-        let item = ListItem { kind: mark.kind, number: mark.number, columns: mark.columns, mark: Mark::Due };
+        let item = ListItem { kind: mark.kind, number: mark.number, columns: mark.columns, mark: MarkState::Due };
         Some((Container::Item(item), mark.columns))
     }
 
@@ -253,7 +255,7 @@ impl Blocks {
             self.close_to(matched);
             self.show(|indent, appearance| leaf::lines(line, indent, appearance));
             self.want_gap();
-        } else if let Leaf::Text { source, .. } = &mut self.leaf
+        } else if let OpenBlock::Text { source, .. } = &mut self.leaf
             && in_words
             && marks::underlines(line)
         {
@@ -285,20 +287,20 @@ impl Blocks {
 
     fn add_text(&mut self, line: &str) {
         match &mut self.leaf {
-            Leaf::Text { source, .. } if source.len() + line.len() < TEXT_BYTES_MAX => {
+            OpenBlock::Text { source, .. } if source.len() + line.len() < TEXT_BYTES_MAX => {
                 source.push_str(line);
                 source.push('\n');
             }
-            Leaf::Text { source, .. } => {
+            OpenBlock::Text { source, .. } => {
                 let head = table_head(source);
                 let source = if head.is_empty() { format!("{}\n", words(line)) } else { format!("{head}{line}\n") };
                 self.end_leaf();
-                self.leaf = Leaf::Text { source, place: Place::Continued };
+                self.leaf = OpenBlock::Text { source, place: Place::Continued };
             }
-            Leaf::None | Leaf::Fence { .. } | Leaf::Indented { .. } => {
+            OpenBlock::None | OpenBlock::Fence { .. } | OpenBlock::Indented { .. } => {
                 let is_deep = self.containers.len() >= DEPTH_MAX;
                 let line = if is_deep { words(line) } else { line.to_owned() };
-                self.leaf = Leaf::Text { source: format!("{line}\n"), place: Place::First };
+                self.leaf = OpenBlock::Text { source: format!("{line}\n"), place: Place::First };
             }
         }
     }
@@ -311,16 +313,16 @@ impl Blocks {
             let opened = appearance.palette.span(Tone::Faint, format!("{signs}{}", mark.info));
             wrapped(&[opened], appearance.width, indent, Breaks::Anywhere)
         });
-        self.leaf = Leaf::Fence { mark, blanks, code: Box::new(code) };
+        self.leaf = OpenBlock::Fence { mark, blanks, code: Box::new(code) };
     }
 
     fn take_code(&mut self, line: &str) {
-        let Leaf::Fence { mark, blanks, .. } = &self.leaf else { return };
+        let OpenBlock::Fence { mark, blanks, .. } = &self.leaf else { return };
         if marks::closes(line, mark.sign, mark.length) {
             let closed = self.appearance.palette.span(Tone::Faint, line.trim());
             let indent = self.indent();
             self.lines.extend(wrapped(&[closed], self.appearance.width, &indent, Breaks::Anywhere));
-            self.leaf = Leaf::None;
+            self.leaf = OpenBlock::None;
             self.want_gap();
         } else {
             let line = &line[marks::blanks(line).min(*blanks)..];
@@ -330,7 +332,7 @@ impl Blocks {
 
     fn show_code(&mut self, line: &str) {
         let indent = self.indent();
-        let Leaf::Fence { code, .. } = &mut self.leaf else { return };
+        let OpenBlock::Fence { code, .. } = &mut self.leaf else { return };
         let palette = self.appearance.palette;
         let spans: Vec<_> = code.line(line).into_iter().map(|(tone, text)| palette.span(tone, text)).collect();
         self.lines.extend(wrapped(&spans, self.appearance.width, &indent, Breaks::Anywhere));
@@ -338,7 +340,7 @@ impl Blocks {
 
     fn take_indented(&mut self, line: &str) {
         let indent = self.indent();
-        let Leaf::Indented { blank_lines } = &mut self.leaf else { return };
+        let OpenBlock::Indented { blank_lines } = &mut self.leaf else { return };
         if marks::is_blank(line) {
             *blank_lines += 1;
             return;
@@ -354,22 +356,22 @@ impl Blocks {
 
     /// Ends the block that is open, and shows it if it was not shown yet.
     fn end_leaf(&mut self) {
-        match std::mem::replace(&mut self.leaf, Leaf::None) {
-            Leaf::Text { source, place } => {
+        match std::mem::replace(&mut self.leaf, OpenBlock::None) {
+            OpenBlock::Text { source, place } => {
                 if place == Place::Continued {
                     self.gap = Gap::NothingBefore;
                 }
                 self.show(|indent, appearance| leaf::lines(&source, indent, appearance));
             }
-            Leaf::Indented { blank_lines } if blank_lines > 0 => self.see_blank(),
-            Leaf::None | Leaf::Fence { .. } | Leaf::Indented { .. } => {}
+            OpenBlock::Indented { blank_lines } if blank_lines > 0 => self.see_blank(),
+            OpenBlock::None | OpenBlock::Fence { .. } | OpenBlock::Indented { .. } => {}
         }
     }
 
     /// Ends the block that is open and all containers but some.
     fn close_to(&mut self, depth: usize) {
         self.end_leaf();
-        let is_due = |container: &Container| matches!(container, Container::Item(item) if item.mark == Mark::Due);
+        let is_due = |container: &Container| matches!(container, Container::Item(item) if item.mark == MarkState::Due);
         if self.containers[depth..].iter().any(is_due) {
             // Empty items are shown too.
             self.show(|indent, appearance| wrapped(&[], appearance.width, indent, Breaks::BetweenWords));
@@ -403,7 +405,7 @@ impl Blocks {
     fn end_show(&mut self) {
         for container in &mut self.containers {
             match container {
-                Container::Item(item) => item.mark = Mark::Shown,
+                Container::Item(item) => item.mark = MarkState::Shown,
                 Container::Quote => {}
             }
         }
@@ -424,7 +426,7 @@ impl Blocks {
                 Container::Item(item) => {
                     let mark = item.label();
                     let blanks = " ".repeat(mark.len());
-                    (if item.mark == Mark::Due { mark } else { blanks.clone() }, blanks)
+                    (if item.mark == MarkState::Due { mark } else { blanks.clone() }, blanks)
                 }
             };
             indent.first.push(self.appearance.palette.span(Tone::Faint, first));

@@ -15,7 +15,7 @@ use crate::wrap::{Breaks, Indent, columns_of, wrapped};
 
 /// The lines of one block.
 pub fn lines(source: &str, indent: &Indent, appearance: &Appearance) -> Vec<Line<'static>> {
-    let mut leaf = Leaf {
+    let mut leaf = LeafReader {
         appearance,
         indent: indent.clone(),
         lines: Vec::new(),
@@ -48,7 +48,7 @@ pub fn rule(indent: &Indent, appearance: &Appearance) -> Line<'static> {
     wrapped(&line, appearance.width, indent, Breaks::Anywhere).into_iter().next().unwrap_or_default()
 }
 
-struct Leaf<'a> {
+struct LeafReader<'a> {
     appearance: &'a Appearance,
     /// What the next line begins with.
     indent: Indent,
@@ -68,7 +68,7 @@ struct OpenLink {
     from: usize,
 }
 
-impl Leaf<'_> {
+impl LeafReader<'_> {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
