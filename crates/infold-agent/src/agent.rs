@@ -45,6 +45,8 @@ pub(crate) struct RunState {
     pub(crate) breakers: HashMap<Thread, CompactionBreaker>,
     /// Tokens of each thread's entries, as far as they were counted.
     pub(crate) counted: HashMap<Thread, Vec<u64>>,
+    /// Tokens of instructions and tools, as they were counted last.
+    pub(crate) fixed_tokens: Option<u64>,
     /// The ids of the session's calls: none is given twice.
     pub(crate) calls: HashSet<String>,
 }

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::scene::{AgentScene, lines};
 
 /// A window that holds a few files.
-const SMALL: [&str; 4] = [
+const SMALL: [&str; 5] = [
+    "agent.compaction_turns=0",
     "agent.context_budget=20000",
     "agent.max_output_tokens=1000",
     "agent.summary_reserve=1000",
