@@ -60,6 +60,8 @@ pub use prepared::{
 };
 pub use search::{SearchScope, SearchedBody};
 #[cfg(test)]
+pub(crate) use take_in::ResultsGiven;
+#[cfg(test)]
 pub(crate) use take_in::TakeIn;
 
 /// How often a request is mended. Each kind of refusal is mended once.

@@ -4,7 +4,7 @@
 use infold_core::{BlobId, Mentions, Principal, Scrubbed, Thread};
 use infold_store::{Edits, NewBlob, NewDecisions};
 
-use super::take_in::TakeIn;
+use super::take_in::{ResultsGiven, TakeIn};
 use super::{OwnThread, Shaping};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::{Engine, Error, Notice, random};
@@ -62,7 +62,9 @@ impl Engine {
             (Shaping::On, ResultRoom::Tight) => Offload::Tight,
             (Shaping::Off, _) => Offload::No,
         };
-        let take_in = TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default() };
+        let given = ResultsGiven::ByTool;
+        let take_in =
+            TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default(), given };
 
         let taken = self.take_in(who, &of.session, take_in).await?;
 
