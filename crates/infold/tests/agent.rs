@@ -6,6 +6,7 @@
 
 mod branches;
 mod context;
+mod edits;
 mod endings;
 mod fallbacks;
 mod fence;

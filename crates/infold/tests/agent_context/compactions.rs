@@ -75,3 +75,19 @@ async fn enh_3_instructions_that_fill_the_window_end_the_run_with_what_cannot_sh
     let problem = run.of("finished")[0]["problem"].to_string();
     assert!(problem.contains("the system prompt") && problem.contains("larger"), "{problem}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enh_7_compactions_that_free_too_little_are_given_up_and_the_person_learns_why() {
+    let scene = AgentScene::start(reading(12), &SMALL).await;
+    // The instructions take so much that no compaction gets below its target.
+    scene.write("AGENTS.md", &lines(1, 400));
+    (0..12).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 60)));
+
+    let run = scene.exec(&["look at all files"]).await;
+
+    assert_eq!(run.code, 8, "{:?}\n{:?}", run.of("compacted"), run.of("warning"));
+    assert_eq!(run.of("compacted").len(), 3, "{:?}", run.of("compacted"));
+    let problem = run.of("finished")[0]["problem"].to_string();
+    assert!(problem.contains("no more compactions: 3 in a row freed too little"), "{problem}");
+    assert!(scene.turns().iter().all(|turn| turn.status == 200), "nothing was sent that does not fit");
+}
