@@ -12,6 +12,7 @@ mod fallbacks;
 mod fence;
 mod first;
 mod instructions;
+mod keys;
 mod kills;
 mod providers;
 mod repeated_ids;
