@@ -54,6 +54,7 @@ const ENDING_MAX: Duration = Duration::from_secs(15);
         ("infold exec 'fix the failing test'", ""),
         ("git diff | infold exec 'review this' -", "standard input is added to what is asked"),
         ("infold exec --resume 5b24 'now the docs'", "go on with a session"),
+        ("infold exec --pin 'never touch vendor/' 'update the licences'", "words that no compaction shortens"),
         ("infold exec --from session.jsonl 'go on'", "take over a session of Claude Code, Codex or OpenCode"),
         ("infold exec --json --output-schema answer.json 'list the TODOs'", ""),
     ],
@@ -86,6 +87,9 @@ pub struct ExecArgs {
     /// What may be done without asking [default: the setting agent.approval]
     #[arg(long, value_name = "MODE")]
     pub approval: Option<AgentApproval>,
+    /// Words that the agent keeps as they are, whatever it compacts; can be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub pin: Vec<String>,
     /// A skill that is active from the beginning; can be repeated
     #[arg(long, value_name = "NAME")]
     pub skill: Vec<String>,
@@ -213,6 +217,7 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     shown.started(&started.session_id, &beginning, &ready.sandbox);
     let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
+    opening.extend(args.pin.iter().map(|text| ThreadEntry::User { text: text.clone(), by: SpokenBy::PersonPinned }));
     opening.extend(prompt.map(|text| ThreadEntry::User { text, by: SpokenBy::Person }));
     let working = work(&agent, beginning, opening, schema.as_ref(), &args.skill);
     tokio::pin!(working);
