@@ -109,5 +109,6 @@ pub enum AgentApproval {
 pub enum AgentSandbox {
     Required,
     Best,
+    Bubblewrap,
     Off,
 }
