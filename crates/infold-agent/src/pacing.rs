@@ -29,6 +29,8 @@ const TOKEN_BYTES: u64 = 3;
 const PART_BYTES_MIN: usize = 4_096;
 /// What is said behind a part: which lines it has, and how to read on.
 const PART_FRAME_BYTES: usize = 200;
+/// What is shown of a result that is offloaded in any case, where there is room.
+const REFERENCE_BYTES: usize = 10_000;
 /// Results up to this length are shown whole in any case, so that there is nothing to measure.
 const SHORT_BYTES: usize = 2_048;
 
@@ -39,9 +41,9 @@ impl CodingAgent {
         if !is_paced || text.len() <= SHORT_BYTES || names_part(call) || own_tools::is_own(&call.tool) {
             return ResultRoom::Usual;
         }
-        // What is longer is offloaded in any case, and its reference is no longer than this.
-        let shown = &text[..text.floor_char_boundary(self.setup.limits.part_bytes_max)];
-        let tokens = self.setup.model.counter.count(shown);
+        let is_whole = text.len() <= self.setup.limits.part_bytes_max;
+        let shown_bytes = if is_whole { text.len() } else { REFERENCE_BYTES.min(text.len()) };
+        let tokens = self.setup.model.counter.count(&text[..text.floor_char_boundary(shown_bytes)]);
         if tokens <= self.room_tokens(thread).await { ResultRoom::Usual } else { ResultRoom::Tight }
     }
 
