@@ -114,6 +114,7 @@ impl Conversation {
             run,
         };
         conversation.enter(started).await?;
+        conversation.opening.extend(conversation.flags.pinned());
         Ok(conversation)
     }
 
