@@ -163,7 +163,9 @@ impl CodingAgent {
                 limit_bytes,
             };
             return match engine.find_in_results(&self.setup.who, &find).await {
-                Ok(found) if found.content.is_empty() => ToolOutput::said(format!("no line matches in {} results", found.searched)),
+                Ok(found) if found.content.is_empty() => {
+                    ToolOutput::said(format!("no line matches in {} results", found.searched))
+                }
                 Ok(found) => {
                     let more = found.next.map(|next| format!("\n[more: call again with offset {next}]"));
                     ToolOutput::said(found.content + &more.unwrap_or_default())

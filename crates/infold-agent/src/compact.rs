@@ -5,9 +5,9 @@
 //! is enough, or nothing is changed.
 
 use infold_core::compaction::{
-    BreakerLimits, CompactResult, Compaction, CompactionBreaker, CompactionEnd, CompactionRules, KeepBounds, SummariserWords, SummaryBounds,
-    SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact, last_turn_tokens, range_to_summarise,
-    summary_pieces,
+    BreakerLimits, CompactResult, Compaction, CompactionBreaker, CompactionEnd, CompactionRules, KeepBounds,
+    SummariserWords, SummaryBounds, SummaryQuestion, TargetVerdict, ThreadPiece, ThreadToCompact, compact,
+    last_turn_tokens, range_to_summarise, summary_pieces,
 };
 use infold_core::transcript::Item;
 use infold_core::{ContextBudget, Thread};

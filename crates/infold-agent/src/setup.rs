@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::instructions::Instructions;
 use crate::provider::{Effort, ProviderApi, SendModel, ToolDefinition};
-use crate::tools::{FileTexts, Workplace};
 use crate::tools::approval::{ApprovalRules, Grant, OtherEffect};
+use crate::tools::{FileTexts, Workplace};
 use crate::watch::Watcher;
 
 /// Everything that an agent needs.

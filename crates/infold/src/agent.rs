@@ -14,7 +14,7 @@ mod rules;
 mod slash;
 mod started;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,13 +34,13 @@ use crate::failure::Refused;
 use crate::settings::Settings;
 use others::OthersFor;
 
-pub use conversation::{Conversation, FaceEvent, PendingQuestion, Spoken, words};
 pub use carry_out::{CarriedOut, carry_out};
+pub use conversation::{Conversation, ConversationStart, FaceEvent, PendingQuestion, RunEnding, SayOutcome, words};
 pub use figures::{SessionFigures, components};
 pub use flags::AgentFlags;
 pub use going_back::{FilesThen, ReadLog, WentBack, go_back};
-pub use slash::{COMMANDS, SlashCommand, Typed, read as read_typed};
 pub use listing::{ListedAgentSession, agent_sessions};
+pub use slash::{COMMANDS, SlashCommand, Typed, read as read_typed};
 pub use started::{Started, folder_of, keep_model, records, take_flags};
 
 /// How long what is under way has to end when a run is ended.
@@ -170,7 +170,7 @@ async fn scrubbed(engine: &Engine, text: String) -> anyhow::Result<String> {
 }
 
 /// Memories that have to do with what was asked, quoted; empty if there are none or they cannot be found.
-async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> String {
+async fn memories(engine: &Engine, folder: &Path, prompt: &str) -> String {
     let query: String = prompt.chars().take(SearchMemories::QUERY.chars_max).collect();
     if query.trim().is_empty() {
         return String::new();
@@ -185,8 +185,20 @@ async fn memories(engine: &Engine, folder: &std::path::Path, prompt: &str) -> St
     }
 }
 
+/// What a session begins with, if it begins now.
+pub fn beginning(invocation: &Invocation, folder: &Path, from: Option<String>, memories: &str) -> Beginning {
+    let settings = &invocation.in_force.settings.agent;
+    Beginning {
+        folder: folder.display().to_string(),
+        provider: settings.provider.name().to_owned(),
+        model: settings.model.clone(),
+        from,
+        memories: memories.to_owned(),
+    }
+}
+
 /// Waits until everything that was done is on disk.
-pub async fn settle(engine: &Engine) {
+pub async fn finish_writing(engine: &Engine) {
     finish_recording(engine.tasks()).await;
     engine.flush_requests().await;
     engine.flush_gateway().await;

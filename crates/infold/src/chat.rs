@@ -12,8 +12,8 @@ mod completion;
 pub mod demo;
 mod doing;
 mod items;
-mod keys;
 mod kept;
+mod keys;
 mod live;
 mod overlay;
 pub mod plain;
@@ -34,12 +34,12 @@ use infold_chat::tones::Palette;
 use ratatui::layout::Size;
 use tokio::sync::mpsc;
 
-use crate::agent::{Conversation, FaceEvent, SessionFigures};
+use crate::agent::{Conversation, FaceEvent, RunEnding, SessionFigures};
 use crate::draw::Paint;
 use crate::recognised::short_folder;
 use crate::signals::Stops;
 use completion::Known;
-use items::{NoteKind, Shape};
+use items::{ChatLook, NoteKind};
 use kept::KeptTyping;
 use overlay::Overlay;
 use state::{ChatState, SessionAbout};
@@ -111,7 +111,7 @@ pub async fn run(
         Paint::Colour => Palette::coloured(),
         Paint::Plain => Palette::plain(),
     };
-    let shape = Shape { width: usize::from(width).max(1), palette, highlighter: Highlighter::in_background() };
+    let shape = ChatLook { width: usize::from(width).max(1), palette, highlighter: Highlighter::in_background() };
     let mut editor = Editor::new(palette, History::new(kept.history()));
     let draft = kept.draft();
     editor.set_text(&draft);
@@ -257,10 +257,11 @@ impl Chat {
     }
 
     async fn run_is_over(&mut self, ended: &Result<(), Stop>) -> anyhow::Result<()> {
-        let was_interrupted = self.state.is_interrupted;
+        let is_cut_short = self.state.is_interrupted || ended.is_err();
+        let ending = if is_cut_short { RunEnding::CutShort } else { RunEnding::Rested };
         self.state.ended(ended);
         self.figures.wanted = true;
-        if self.conversation.run_ended(was_interrupted || ended.is_err()).await? {
+        if self.conversation.run_ended(ending).await? {
             self.state.working_since = Some(Instant::now());
             return Ok(());
         }

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, chat, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
+    approve, chat, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
     result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;

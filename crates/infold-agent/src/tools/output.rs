@@ -34,7 +34,13 @@ pub struct FileTexts {
 impl ToolOutput {
     /// The output of a call that did what it was asked for.
     pub fn said(text: impl Into<String>) -> Self {
-        Self { text: text.into(), outcome: ResultOutcome::Succeeded, changes: Vec::new(), command: None, edited: Vec::new() }
+        Self {
+            text: text.into(),
+            outcome: ResultOutcome::Succeeded,
+            changes: Vec::new(),
+            command: None,
+            edited: Vec::new(),
+        }
     }
 
     pub(super) fn changed(text: impl Into<String>, change: FileChange, edited: FileTexts) -> Self {

@@ -7,9 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use infold_agent::record::Beginning;
 use infold_agent::session::{AgentSession, NextStep};
-use infold_agent::setup::{ApprovalQuestion, ApprovalReply, AgentSetup, WhoIsAsked};
+use infold_agent::setup::{AgentSetup, ApprovalQuestion, ApprovalReply, WhoIsAsked};
 use infold_agent::watch::{AgentEvent, Watcher};
 use infold_agent::{CodingAgent, SpokenBy, Stop, ThreadEntry};
 use infold_core::compaction::CompactResult;
@@ -24,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::figures::SessionFigures;
 use super::going_back::{FilesThen, ReadLog, WentBack, go_back};
 use super::started::{Started, keep_model, load};
-use super::{AgentFlags, AgentRun, model, prepare, settle};
+use super::{AgentFlags, AgentRun, beginning, finish_writing, model, prepare};
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::gateway;
@@ -50,9 +49,34 @@ pub struct PendingQuestion {
     pub reply: oneshot::Sender<ApprovalReply>,
 }
 
+/// What a conversation is opened with.
+pub struct ConversationStart {
+    /// The settings and the environment.
+    pub invocation: Invocation,
+    /// The engine.
+    pub engine: Engine,
+    /// Which session, and how it is worked in.
+    pub flags: AgentFlags,
+    /// The folder that the agent works in, if the session does not say another one.
+    pub folder: PathBuf,
+    /// Other MCP servers that whoever is in front brings along.
+    pub servers: Vec<ServerEntry>,
+    /// Where events go.
+    pub events: mpsc::UnboundedSender<FaceEvent>,
+}
+
+/// How a run ended, as far as it matters for what comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnding {
+    /// The agent rests: words that wait are said now.
+    Rested,
+    /// It was interrupted, or broke off: words that wait are for whoever said them to say anew.
+    CutShort,
+}
+
 /// What became of words that were said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoken {
+pub enum SayOutcome {
     /// A run has begun with them.
     Started,
     /// The agent is at work: they wait, and its model gets them with its next request.
@@ -79,16 +103,9 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Opens a conversation in the session that flags name. `servers` are the other MCP servers that whoever is in front
-    /// brings along.
-    pub async fn open(
-        mut invocation: Invocation,
-        engine: Engine,
-        flags: AgentFlags,
-        folder: PathBuf,
-        servers: Vec<ServerEntry>,
-        events: mpsc::UnboundedSender<FaceEvent>,
-    ) -> anyhow::Result<Self> {
+    /// Opens a conversation.
+    pub async fn open(start: ConversationStart) -> anyhow::Result<Self> {
+        let ConversationStart { mut invocation, engine, flags, folder, servers, events } = start;
         let started = Started::of(&flags, &invocation, &engine, &folder).await?;
         keep_model(&flags, started.session.beginning.as_ref(), &mut invocation);
         let cancelled = CancellationToken::new();
@@ -162,16 +179,16 @@ impl Conversation {
     }
 
     /// Says something. While the agent is at work, the words wait for its next request.
-    pub async fn say(&mut self, words: Vec<ThreadEntry>) -> anyhow::Result<Spoken> {
+    pub async fn say(&mut self, words: Vec<ThreadEntry>) -> anyhow::Result<SayOutcome> {
         let agent = self.agent()?;
         if self.is_working() {
             agent.say_meanwhile(words).await?;
-            return Ok(Spoken::Waiting);
+            return Ok(SayOutcome::Waiting);
         }
         let mut opening = std::mem::take(&mut self.opening);
         opening.extend(words);
         self.start(opening)?;
-        Ok(Spoken::Started)
+        Ok(SayOutcome::Started)
     }
 
     /// Goes on with work that broke off. Returns whether there was some.
@@ -185,7 +202,8 @@ impl Conversation {
 
     fn start(&mut self, words: Vec<ThreadEntry>) -> anyhow::Result<()> {
         let agent = self.agent()?;
-        let (beginning, events) = (self.beginning(&agent), self.events.clone());
+        let beginning = beginning(&self.invocation, &self.folder, self.from.clone(), agent.memories());
+        let events = self.events.clone();
         let is_new = agent.session().records == 0;
         let skills = if is_new { self.flags.skill.clone() } else { Vec::new() };
         self.run = Some(tokio::spawn(async move {
@@ -200,27 +218,16 @@ impl Conversation {
         Ok(())
     }
 
-    fn beginning(&self, agent: &CodingAgent) -> Beginning {
-        let settings = &self.invocation.in_force.settings.agent;
-        Beginning {
-            folder: self.folder.display().to_string(),
-            provider: settings.provider.name().to_owned(),
-            model: settings.model.clone(),
-            from: self.from.clone(),
-            memories: agent.memories().to_owned(),
-        }
-    }
-
     /// Has to be called once a run has ended. Goes on if words were said at its very end. Returns whether it does.
-    pub async fn run_ended(&mut self, was_interrupted: bool) -> anyhow::Result<bool> {
+    pub async fn run_ended(&mut self, ending: RunEnding) -> anyhow::Result<bool> {
         if let Some(run) = self.run.take() {
             run.await?;
         }
-        let has_words = !self.agent()?.session().waiting.is_empty();
-        if has_words && !was_interrupted {
+        let goes_on = ending == RunEnding::Rested && !self.agent()?.session().waiting.is_empty();
+        if goes_on {
             self.start(Vec::new())?;
         }
-        Ok(has_words && !was_interrupted)
+        Ok(goes_on)
     }
 
     /// Ends what the agent is at.
@@ -325,7 +332,10 @@ impl Conversation {
     }
 
     /// Replaces the agent by one of other parts.
-    fn replace(&mut self, make: impl FnOnce(AgentSetup, AgentSession) -> (AgentSetup, AgentSession)) -> anyhow::Result<()> {
+    fn replace(
+        &mut self,
+        make: impl FnOnce(AgentSetup, AgentSession) -> (AgentSetup, AgentSession),
+    ) -> anyhow::Result<()> {
         let taken = self.agent.take().and_then(Arc::into_inner);
         let Some(agent) = taken else { return Err(Refused::new("the agent is still at work").into()) };
         let (setup, session) = agent.into_parts();
@@ -384,7 +394,7 @@ impl Conversation {
         }
         self.cancelled.cancel();
         drop(self.timers.await);
-        settle(&self.engine).await;
+        finish_writing(&self.engine).await;
     }
 }
 

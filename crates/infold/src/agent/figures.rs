@@ -40,11 +40,8 @@ impl SessionFigures {
             }
             Err(error) => return Err(command_error(error)),
         };
-        let query = RequestQuery {
-            session: Some(session.clone()),
-            selection: RequestSelection::Newest,
-            limit: REQUESTS_MAX,
-        };
+        let query =
+            RequestQuery { session: Some(session.clone()), selection: RequestSelection::Newest, limit: REQUESTS_MAX };
         let requests = engine.requests(&who, query).await.map_err(command_error)?;
         let is_main = |thread: &Thread, kind: RequestKind| *thread == Thread::Main && kind == RequestKind::Turn;
         let last = requests.iter().map(|row| &row.record).rfind(|record| is_main(&record.thread, record.kind));
@@ -99,18 +96,28 @@ impl SessionFigures {
             return "nothing was sent yet".to_owned();
         };
         let model = self.main.as_ref().map_or("", |main| main.model.as_str());
-        let mut words = format!(
-            "context: {} of {} tokens ({percent} %), {model}\n",
-            thousands(tokens),
-            thousands(window)
-        );
+        let mut words =
+            format!("context: {} of {} tokens ({percent} %), {model}\n", thousands(tokens), thousands(window));
         for component in components(sent).iter().filter(|component| component.tokens > 0) {
-            words.push_str(&format!("  {} {:<12}{:>10}\n", component.letter, component.name, thousands(component.tokens)));
+            words.push_str(&format!(
+                "  {} {:<12}{:>10}\n",
+                component.letter,
+                component.name,
+                thousands(component.tokens)
+            ));
         }
-        words.push_str(&format!("    {:<12}{:>10}  in the last request, by infold's count\n", "together", thousands(sent.total_tokens())));
+        words.push_str(&format!(
+            "    {:<12}{:>10}  in the last request, by infold's count\n",
+            "together",
+            thousands(sent.total_tokens())
+        ));
         let (folded, returned) = self.folded;
         if folded > 0 {
-            words.push_str(&format!("folded: {} tokens of work replaced by {}\n", thousands(folded), thousands(returned)));
+            words.push_str(&format!(
+                "folded: {} tokens of work replaced by {}\n",
+                thousands(folded),
+                thousands(returned)
+            ));
         }
         words
     }

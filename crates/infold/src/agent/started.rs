@@ -59,7 +59,12 @@ pub fn keep_model(args: &AgentFlags, beginning: Option<&Beginning>, invocation: 
 
 impl Started {
     /// The session that the arguments name.
-    pub async fn of(args: &AgentFlags, invocation: &Invocation, engine: &Engine, folder: &Path) -> anyhow::Result<Self> {
+    pub async fn of(
+        args: &AgentFlags,
+        invocation: &Invocation,
+        engine: &Engine,
+        folder: &Path,
+    ) -> anyhow::Result<Self> {
         match (&args.resume, &args.fork, &args.from, args.latest) {
             (Some(named), ..) => Self::resumed(engine, named).await,
             (None, Some(named), ..) => Self::forked(engine, named).await,

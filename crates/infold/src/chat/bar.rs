@@ -16,7 +16,8 @@ pub fn bar(figures: &SessionFigures, cells: usize) -> Vec<(Tone, String)> {
     for component in components {
         before += component.tokens;
         // To the nearest cell, so that what takes most has most.
-        let until = ((u128::from(before) * full as u128 * 2 + u128::from(whole)) / u128::from(whole.max(1)) / 2) as usize;
+        let until =
+            ((u128::from(before) * full as u128 * 2 + u128::from(whole)) / u128::from(whole.max(1)) / 2) as usize;
         if until > drawn {
             spans.push((tone(component.letter), component.letter.to_string().repeat(until - drawn)));
             drawn = until;

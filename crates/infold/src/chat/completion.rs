@@ -45,10 +45,14 @@ impl Completion {
         (!offered.is_empty()).then_some(Self { offered, marked: 0 })
     }
 
-    /// Marks the next word, or the one before.
-    pub fn mark(&mut self, down: bool) {
-        let count = self.offered.len();
-        self.marked = if down { (self.marked + 1) % count } else { (self.marked + count - 1) % count };
+    /// Marks the next word.
+    pub fn mark_next(&mut self) {
+        self.marked = (self.marked + 1) % self.offered.len();
+    }
+
+    /// Marks the word before.
+    pub fn mark_previous(&mut self) {
+        self.marked = (self.marked + self.offered.len() - 1) % self.offered.len();
     }
 
     /// The word that is marked.

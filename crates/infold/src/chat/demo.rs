@@ -48,7 +48,8 @@ const LAST: &str = "Five files work together, and `NOTES.md` has them.\n\n| file
 The branch read eight files, and **none of them is in this conversation any more**: only what it returned. `/context` shows what is \
 left, `/branch` what was folded, `Ctrl-O` everything that happened.\n\n```rust\nlet scrubbed = scrubber.scrub(text);\n```\n\n\
 This is a recorded session: whatever you say now, I have one more answer only.";
-const MORE: &str = "That was all that was recorded. `/quit` leaves; with a key of your own, `infold chat` is the real thing.";
+const MORE: &str =
+    "That was all that was recorded. `/quit` leaves; with a key of your own, `infold chat` is the real thing.";
 
 /// The demonstration's model and folder. Both are gone when this is dropped.
 pub struct ChatDemo {
@@ -163,7 +164,8 @@ fn turn(body: &Value) -> ScriptedTurn {
     let first = messages.first().map(Value::to_string).unwrap_or_default();
     let newest = messages.last().map(Value::to_string).unwrap_or_default();
     if first.contains(TASK) && first.contains("[branch ") {
-        let results = messages.iter().map(|message| message.to_string().matches("\"tool_result\"").count()).sum::<usize>();
+        let results =
+            messages.iter().map(|message| message.to_string().matches("\"tool_result\"").count()).sum::<usize>();
         let reads = |range: std::ops::Range<usize>| {
             FILES[range].iter().map(|file| ("read", json!({"path": file.path}))).collect::<Vec<_>>()
         };
@@ -181,10 +183,15 @@ fn turn(body: &Value) -> ScriptedTurn {
     }
     match () {
         () if newest.contains("created NOTES.md") || newest.contains("NOTES.md has had") => says(LAST),
-        () if newest.contains("tool_result") => says("Then it is not written down. Say what to do instead, or `/quit`."),
+        () if newest.contains("tool_result") => {
+            says("Then it is not written down. Say what to do instead, or `/quit`.")
+        }
         () if newest.contains(PROMPT) => ScriptedTurn {
             says: "That means reading a lot. I give it to a branch, so that this conversation stays **small**.",
-            calls: vec![("branch_create", json!({"description": TASK, "prompt": "Read the files below crates/ and say which keep secrets out of requests."}))],
+            calls: vec![(
+                "branch_create",
+                json!({"description": TASK, "prompt": "Read the files below crates/ and say which keep secrets out of requests."}),
+            )],
         },
         () => says(MORE),
     }

@@ -6,12 +6,12 @@ use infold_agent::points::RewindPoint;
 use infold_chat::tones::Tone;
 use ratatui::text::Line;
 
-use super::items::{ChatItem, Folding, NoteKind, Shape};
+use super::items::{ChatItem, ChatLook, NoteKind, ShownAs};
 use super::overlay::{Overlay, OverlayKind};
 use super::state::ChatState;
 use super::{Chat, OpenOverlay};
 use crate::agent::{
-    CarriedOut, SlashCommand, Spoken, Typed, agent_sessions, carry_out, read_typed, words,
+    CarriedOut, FilesThen, SayOutcome, SlashCommand, Typed, agent_sessions, carry_out, read_typed, words,
 };
 use crate::commands::sessions::now_ms;
 use crate::draw::{ago, one_line};
@@ -62,12 +62,12 @@ impl Chat {
     pub(super) async fn say(&mut self, text: String) {
         let records = self.conversation.agent().map(|agent| agent.session().records).unwrap_or_default();
         match self.conversation.say(words(text.clone())).await {
-            Ok(Spoken::Started) => {
+            Ok(SayOutcome::Started) => {
                 self.state.add(ChatItem::Person(text.clone()));
                 self.state.working_since = Some(Instant::now());
                 self.unsaid = Some((text.clone(), records));
             }
-            Ok(Spoken::Waiting) => self.state.waiting.push(text.clone()),
+            Ok(SayOutcome::Waiting) => self.state.waiting.push(text.clone()),
             Err(error) => {
                 self.state.note(NoteKind::Problem, format!("{error:#}"));
                 self.state.editor.set_text(&text);
@@ -134,9 +134,8 @@ impl Chat {
         }
         let mut points = self.conversation.log().await?.points();
         points.reverse();
-        let line = |point: &RewindPoint| {
-            format!("{:>5}  {:<9}  {}", point.record, point.kind.word(), one_line(&point.words))
-        };
+        let line =
+            |point: &RewindPoint| format!("{:>5}  {:<9}  {}", point.record, point.kind.word(), one_line(&point.words));
         let overlay = Overlay::open(OverlayKind::Points, "Points to go back to", points.len())?;
         let leads_to = points.iter().map(|point| point.record.to_string()).collect();
         self.overlay = Some(OpenOverlay { overlay, leads_to, lines: points.iter().map(line).collect() });
@@ -144,11 +143,13 @@ impl Chat {
     }
 
     /// An entry of a list was chosen.
-    pub(super) async fn chosen(&mut self, kind: OverlayKind, chosen: &str, keeps_files: bool) -> anyhow::Result<()> {
+    pub(super) async fn chosen(&mut self, kind: OverlayKind, chosen: &str, files: FilesThen) -> anyhow::Result<()> {
         let command = match kind {
             OverlayKind::Transcript => return Ok(()),
             OverlayKind::Sessions => SlashCommand::Sessions { named: Some(chosen.to_owned()) },
-            OverlayKind::Points => SlashCommand::Rewind { to: chosen.parse().ok(), keep_files: keeps_files },
+            OverlayKind::Points => {
+                SlashCommand::Rewind { to: chosen.parse().ok(), keep_files: files == FilesThen::Stay }
+            }
         };
         self.command(command).await
     }
@@ -178,7 +179,7 @@ pub(super) fn draw_overlay(open: &mut OpenOverlay, state: &ChatState) -> anyhow:
     let shape = &state.shape;
     match open.overlay.kind {
         OverlayKind::Transcript => {
-            let entry = |at: usize, shape: &Shape, folding: Folding| match state.items.get(at) {
+            let entry = |at: usize, shape: &ChatLook, folding: ShownAs| match state.items.get(at) {
                 Some(item) => item.lines(shape, folding),
                 None => Vec::new(),
             };
@@ -186,7 +187,7 @@ pub(super) fn draw_overlay(open: &mut OpenOverlay, state: &ChatState) -> anyhow:
         }
         OverlayKind::Sessions | OverlayKind::Points => {
             let lines = &open.lines;
-            let entry = |at: usize, shape: &Shape, _: Folding| -> Vec<Line<'static>> {
+            let entry = |at: usize, shape: &ChatLook, _: ShownAs| -> Vec<Line<'static>> {
                 vec![shape.fitted(&[(Tone::Plain, lines.get(at).cloned().unwrap_or_default())])]
             };
             open.overlay.draw(lines.len(), shape, &entry)

@@ -14,8 +14,8 @@ use infold_chat::markdown::{MarkdownStream, render};
 use infold_chat::tones::{Palette, Tone};
 use infold_chat::wrap::{Breaks, Indent, fitted, wrapped};
 use infold_chat::{visible, visible_in_line};
-use infold_core::{BranchId, Thread};
 use infold_core::compaction::CompactResult;
+use infold_core::{BranchId, Thread};
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ pub struct FinishedCall {
 
 /// How much of an item is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folding {
+pub enum ShownAs {
     /// The first lines.
     Folded,
     /// All of it.
@@ -93,7 +93,7 @@ pub enum Folding {
 
 /// The width and the look of what is shown.
 #[derive(Debug, Clone)]
-pub struct Shape {
+pub struct ChatLook {
     /// Columns.
     pub width: usize,
     /// How tones look.
@@ -102,7 +102,7 @@ pub struct Shape {
     pub highlighter: Highlighter,
 }
 
-impl Shape {
+impl ChatLook {
     /// The same with fewer columns.
     pub fn narrower(&self, columns: usize) -> Self {
         Self { width: self.width.saturating_sub(columns).max(1), ..self.clone() }
@@ -133,7 +133,7 @@ impl Shape {
 
 impl ChatItem {
     /// The lines of the item, with a blank one in front where it needs one.
-    pub fn lines(&self, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
+    pub fn lines(&self, shape: &ChatLook, folding: ShownAs) -> Vec<Line<'static>> {
         match self {
             Self::Person(text) => person(text, shape),
             Self::Model(text) => spaced(render(text, shape.width, shape.palette, &shape.highlighter)),
@@ -160,22 +160,20 @@ fn spaced(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     lines
 }
 
-fn person(text: &str, shape: &Shape) -> Vec<Line<'static>> {
-    let mark = Indent {
-        first: vec![shape.palette.span(Tone::Person, "> ")],
-        rest: vec![shape.palette.span(Tone::Person, "  ")],
-    };
+fn person(text: &str, shape: &ChatLook) -> Vec<Line<'static>> {
+    let mark = Indent::hanging(shape.palette.span(Tone::Person, "> "));
+    let below = Indent { first: mark.rest.clone(), rest: mark.rest.clone() };
     let mut lines = vec![Line::default()];
     for (at, line) in visible(text).lines().enumerate() {
-        let indent = if at == 0 { mark.clone() } else { Indent { first: mark.rest.clone(), rest: mark.rest.clone() } };
+        let indent = if at == 0 { &mark } else { &below };
         let line = line.replace('\t', "    ");
-        lines.extend(wrapped(&[shape.palette.span(Tone::Person, line)], shape.width, &indent, Breaks::BetweenWords));
+        lines.extend(wrapped(&[shape.palette.span(Tone::Person, line)], shape.width, indent, Breaks::BetweenWords));
     }
     lines
 }
 
 impl FinishedCall {
-    fn lines(&self, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
+    fn lines(&self, shape: &ChatLook, folding: ShownAs) -> Vec<Line<'static>> {
         let (mark, tone) = if self.is_error { ("✗ ", Tone::Bad) } else { ("✓ ", Tone::Good) };
         let took = self.took.filter(|took| took.as_millis() >= 1_000);
         let took = took.map(|took| format!("  {}", duration(took.as_millis() as u64))).unwrap_or_default();
@@ -187,16 +185,16 @@ impl FinishedCall {
         ])];
         let inner = shape.narrower(4);
         for file in self.edited.iter().chain(self.planned().as_ref()) {
-            let lines_max = if folding == Folding::Folded { DIFF_LINES } else { WHOLE_LINES_MAX };
+            let lines_max = if folding == ShownAs::Folded { DIFF_LINES } else { WHOLE_LINES_MAX };
             lines.extend(indented(file_diff(file, &inner, lines_max).lines));
         }
         match folding {
-            Folding::Folded if self.is_error => {
+            ShownAs::Folded if self.is_error => {
                 let shown: Vec<&str> = self.text.lines().take(FAILED_LINES).collect();
                 lines.extend(shape.words(Tone::Faint, &shown.join("\n"), "    "));
             }
-            Folding::Folded => {}
-            Folding::Unfolded => {
+            ShownAs::Folded => {}
+            ShownAs::Unfolded => {
                 let shown: Vec<&str> = self.text.lines().take(WHOLE_LINES_MAX).collect();
                 lines.extend(shape.words(Tone::Faint, &shown.join("\n"), "    "));
             }
@@ -217,7 +215,7 @@ impl FinishedCall {
 }
 
 /// The difference that a change makes.
-pub fn file_diff(file: &FileTexts, shape: &Shape, lines_max: usize) -> ShownDiff {
+pub fn file_diff(file: &FileTexts, shape: &ChatLook, lines_max: usize) -> ShownDiff {
     let before = file.before.as_deref().unwrap_or_default();
     let (width, palette) = (shape.width, shape.palette);
     diff(before, &file.after, &DiffLayout { width, palette, context_lines: DIFF_CONTEXT, lines_max })
@@ -233,7 +231,7 @@ fn indented(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         .collect()
 }
 
-fn branch(description: &str, how: &str, result: &str, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
+fn branch(description: &str, how: &str, result: &str, shape: &ChatLook, folding: ShownAs) -> Vec<Line<'static>> {
     let (mark, tone) = if how == "returned" { ("  ⑂ ", Tone::Good) } else { ("  ⑂ ", Tone::Bad) };
     let mut lines = vec![shape.fitted(&[
         (tone, mark.to_owned()),
@@ -242,17 +240,17 @@ fn branch(description: &str, how: &str, result: &str, shape: &Shape, folding: Fo
         (Tone::Faint, format!(": {how}")),
     ])];
     let shown: Vec<&str> = match folding {
-        Folding::Folded => result.lines().take(FAILED_LINES).collect(),
-        Folding::Unfolded => result.lines().take(WHOLE_LINES_MAX).collect(),
+        ShownAs::Folded => result.lines().take(FAILED_LINES).collect(),
+        ShownAs::Unfolded => result.lines().take(WHOLE_LINES_MAX).collect(),
     };
     lines.extend(shape.words(Tone::Faint, &shown.join("\n"), "    "));
     lines
 }
 
-fn compacted(result: &CompactResult, receipt: &str, shape: &Shape, folding: Folding) -> Vec<Line<'static>> {
+fn compacted(result: &CompactResult, receipt: &str, shape: &ChatLook, folding: ShownAs) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default()];
     lines.extend(shape.words(Tone::Accent, &compact_words(result), "  "));
-    if folding == Folding::Unfolded {
+    if folding == ShownAs::Unfolded {
         lines.extend(shape.words(Tone::Faint, receipt, "    "));
     }
     lines
@@ -308,7 +306,9 @@ pub fn of_log(live: &[NumberedRecord]) -> Vec<ChatItem> {
             | SessionRecord::Answered { thread: Thread::Main, entries, .. } => {
                 for entry in entries {
                     match entry {
-                        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => items.push(ChatItem::Person(text.clone())),
+                        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => {
+                            items.push(ChatItem::Person(text.clone()))
+                        }
                         ThreadEntry::Assistant { text } => items.push(ChatItem::Model(text.clone())),
                         ThreadEntry::Call { id, tool, arguments } => {
                             calls.push((id.clone(), tool.clone(), arguments.clone()));

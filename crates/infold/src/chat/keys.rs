@@ -59,8 +59,8 @@ impl Chat {
     fn completion_key(&mut self, key: KeyEvent) -> bool {
         let Some(completion) = &mut self.state.completion else { return false };
         match key.code {
-            KeyCode::Up => completion.mark(false),
-            KeyCode::Down => completion.mark(true),
+            KeyCode::Up => completion.mark_previous(),
+            KeyCode::Down => completion.mark_next(),
             KeyCode::Esc => self.state.completion = None,
             KeyCode::Tab => {
                 let chosen = format!("{} ", completion.chosen());
@@ -148,12 +148,12 @@ impl Chat {
         match open.overlay.key(key, count) {
             OverlayOutcome::Stay => Ok(()),
             OverlayOutcome::Close => self.close_overlay(),
-            OverlayOutcome::Chosen { entry, keeps_files } => {
+            OverlayOutcome::Chosen { entry, files } => {
                 let kind = open.overlay.kind;
                 let chosen = open.leads_to.get(entry).cloned();
                 self.close_overlay()?;
                 match chosen {
-                    Some(chosen) => self.chosen(kind, &chosen, keeps_files).await,
+                    Some(chosen) => self.chosen(kind, &chosen, files).await,
                     None => Ok(()),
                 }
             }

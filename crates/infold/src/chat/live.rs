@@ -7,7 +7,7 @@ use infold_chat::visible_in_line;
 use ratatui::text::Line;
 
 use super::bar::bar;
-use super::items::{Shape, file_diff, what};
+use super::items::{ChatLook, file_diff, what};
 use super::state::{AskedQuestion, ChatState, RunningBranch};
 use crate::draw::{duration, money, thousands};
 
@@ -81,7 +81,7 @@ pub fn draw(state: &mut ChatState, rows: usize, now: Instant) -> LiveView {
     LiveView { lines, cursor: row.map(|row| (cursor.0, row)) }
 }
 
-fn rule(shape: &Shape) -> Line<'static> {
+fn rule(shape: &ChatLook) -> Line<'static> {
     shape.fitted(&[(Tone::Faint, "─".repeat(shape.width))])
 }
 
@@ -131,7 +131,7 @@ fn branch_line(branch: &RunningBranch, state: &ChatState, spinner: &str, took: &
 }
 
 /// What somebody is asked.
-fn question(asked: &AskedQuestion, count: usize, shape: &Shape, rows: usize) -> Vec<Line<'static>> {
+fn question(asked: &AskedQuestion, count: usize, shape: &ChatLook, rows: usize) -> Vec<Line<'static>> {
     let question = &asked.pending.question;
     let place = question.thread.branch().map(|branch| format!(" (branch {branch})")).unwrap_or_default();
     let more = if count > 1 { format!("  1 of {count} questions") } else { String::new() };
@@ -153,10 +153,12 @@ fn question(asked: &AskedQuestion, count: usize, shape: &Shape, rows: usize) -> 
         let (mark, tone) = if asked.marked == Some(at) { ("›", Tone::Accent) } else { (" ", Tone::Plain) };
         lines.push(shape.fitted(&[(tone, format!("{mark} {} {words}", at + 1))]));
     }
-    lines.push(shape.fitted(&[(
-        Tone::Faint,
-        "A number answers. Or type what to do instead: Enter refuses with that.".to_owned(),
-    )]));
+    lines.push(
+        shape.fitted(&[(
+            Tone::Faint,
+            "A number answers. Or type what to do instead: Enter refuses with that.".to_owned(),
+        )]),
+    );
     lines
 }
 

@@ -14,7 +14,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::text::{Line, Text};
 use ratatui::widgets::Paragraph;
 
-use super::items::{Folding, Shape};
+use super::items::{ChatLook, ShownAs};
+use crate::agent::FilesThen;
 
 /// What the list is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +39,8 @@ pub enum OverlayOutcome {
     Chosen {
         /// The entry, from 0.
         entry: usize,
-        /// Whether it was chosen with `k`: files stay as they are.
-        keeps_files: bool,
+        /// What becomes of files, if it is a point: with `k` they stay as they are.
+        files: FilesThen,
     },
 }
 
@@ -54,7 +55,7 @@ pub struct Overlay {
 }
 
 /// The lines of an entry.
-pub type EntryLines<'a> = &'a dyn Fn(usize, &Shape, Folding) -> Vec<Line<'static>>;
+pub type EntryLines<'a> = &'a dyn Fn(usize, &ChatLook, ShownAs) -> Vec<Line<'static>>;
 
 impl Overlay {
     /// Opens one, with the last entry selected in a transcript, else the first.
@@ -85,10 +86,10 @@ impl Overlay {
                 self.unfolded.extend((!was_unfolded).then_some(self.selected));
             }
             KeyCode::Enter if count > 0 => {
-                return OverlayOutcome::Chosen { entry: self.selected, keeps_files: false };
+                return OverlayOutcome::Chosen { entry: self.selected, files: FilesThen::PutBack };
             }
             KeyCode::Char('k') if self.kind == OverlayKind::Points && count > 0 => {
-                return OverlayOutcome::Chosen { entry: self.selected, keeps_files: true };
+                return OverlayOutcome::Chosen { entry: self.selected, files: FilesThen::Stay };
             }
             _ => {}
         }
@@ -96,13 +97,13 @@ impl Overlay {
     }
 
     /// Draws the entries around the one that is selected. Only those that can be seen are made.
-    pub fn draw(&mut self, count: usize, shape: &Shape, entry: EntryLines<'_>) -> anyhow::Result<()> {
+    pub fn draw(&mut self, count: usize, shape: &ChatLook, entry: EntryLines<'_>) -> anyhow::Result<()> {
         let size = self.terminal.size()?;
         let rows = usize::from(size.height).saturating_sub(2).max(1);
-        let whole = Shape { width: usize::from(size.width).max(1), ..shape.clone() };
+        let whole = ChatLook { width: usize::from(size.width).max(1), ..shape.clone() };
         let shape = &whole.narrower(2);
         let lines_of = |at: usize| {
-            let folding = if self.unfolded.contains(&at) { Folding::Unfolded } else { Folding::Folded };
+            let folding = if self.unfolded.contains(&at) { ShownAs::Unfolded } else { ShownAs::Folded };
             let mut lines = entry(at, shape, folding);
             while lines.first().is_some_and(|line| line.width() == 0) {
                 lines.remove(0);

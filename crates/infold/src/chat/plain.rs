@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 
 use super::items::{ChatItem, compact_words, of_log, what};
 use crate::agent::{
-    CarriedOut, Conversation, FaceEvent, PendingQuestion, SlashCommand, Typed, agent_sessions, carry_out, read_typed,
-    words,
+    CarriedOut, Conversation, FaceEvent, PendingQuestion, RunEnding, SlashCommand, Typed, agent_sessions, carry_out,
+    read_typed, words,
 };
 use crate::draw::{ago, one_line};
 use crate::signals::Stops;
@@ -121,8 +121,8 @@ impl PlainChat {
 
     async fn say(&mut self, text: String) -> anyhow::Result<()> {
         match self.conversation.say(words(text)).await {
-            Ok(crate::agent::Spoken::Started) => self.is_working = true,
-            Ok(crate::agent::Spoken::Waiting) => print("This waits for the model's next request.")?,
+            Ok(crate::agent::SayOutcome::Started) => self.is_working = true,
+            Ok(crate::agent::SayOutcome::Waiting) => print("This waits for the model's next request.")?,
             Err(error) => print(&format!("That was not said: {error:#}"))?,
         }
         Ok(())
@@ -218,7 +218,8 @@ impl PlainChat {
     async fn run_is_over(&mut self, ended: &Result<(), Stop>) -> anyhow::Result<()> {
         self.end_line()?;
         self.questions.clear();
-        self.is_working = self.conversation.run_ended(ended.is_err()).await?;
+        let ending = if ended.is_ok() { RunEnding::Rested } else { RunEnding::CutShort };
+        self.is_working = self.conversation.run_ended(ending).await?;
         match ended {
             Ok(()) => {}
             Err(Stop::Cancelled) => print("Interrupted: say how to go on.")?,
@@ -254,7 +255,9 @@ impl PlainChat {
             AgentEvent::BranchOpened { branch_id, description, budget_tokens, .. } => {
                 print(&format!("Branch {branch_id} opened, {} tokens: {description}", grouped(budget_tokens)))
             }
-            AgentEvent::BranchFolded { branch_id, how, result } => print(&format!("Branch {branch_id} {how}: {result}")),
+            AgentEvent::BranchFolded { branch_id, how, result } => {
+                print(&format!("Branch {branch_id} {how}: {result}"))
+            }
             AgentEvent::Compacted { result, .. } => print(&compact_words(&result)),
             AgentEvent::Warning { message } | AgentEvent::Retrying { message, .. } => {
                 self.end_line()?;

@@ -16,7 +16,7 @@ use ratatui::text::Line;
 use serde_json::Value;
 
 use super::completion::Completion;
-use super::items::{ChatItem, FinishedCall, Folding, NoteKind, Shape, compact_words};
+use super::items::{ChatItem, ChatLook, FinishedCall, NoteKind, ShownAs, compact_words};
 use crate::agent::{PendingQuestion, SessionFigures};
 
 /// What a chat shows.
@@ -28,7 +28,7 @@ pub struct ChatState {
     /// The model's words that still come in.
     pub stream: Option<WordsComing>,
     /// Calls that are under way.
-    pub calls: Vec<RunningCall>,
+    pub calls: Vec<CallUnderWay>,
     /// Branches at work.
     pub branches: Vec<RunningBranch>,
     /// Words that wait for the model's next request.
@@ -50,7 +50,7 @@ pub struct ChatState {
     /// What the session is called on the screen.
     pub about: SessionAbout,
     /// The width and the look.
-    pub shape: Shape,
+    pub shape: ChatLook,
 }
 
 /// What the last line says of the session.
@@ -73,7 +73,7 @@ pub struct WordsComing {
 }
 
 /// A call that is under way.
-pub struct RunningCall {
+pub struct CallUnderWay {
     thread: Thread,
     id: String,
     /// The tool.
@@ -116,10 +116,7 @@ impl AskedQuestion {
         let lasting = &self.pending.question.lasting;
         if !lasting.is_empty() {
             let reach: Vec<String> = lasting.iter().map(ToString::to_string).collect();
-            replies.push((
-                ApprovalReply::Session,
-                format!("yes, and until this chat ends: {}", reach.join(", ")),
-            ));
+            replies.push((ApprovalReply::Session, format!("yes, and until this chat ends: {}", reach.join(", "))));
         }
         replies.push((ApprovalReply::Refused { words: None }, "no".to_owned()));
         replies
@@ -128,7 +125,7 @@ impl AskedQuestion {
 
 impl ChatState {
     /// An empty chat.
-    pub fn new(editor: Editor, shape: Shape) -> Self {
+    pub fn new(editor: Editor, shape: ChatLook) -> Self {
         Self {
             items: Vec::new(),
             finished: Vec::new(),
@@ -150,7 +147,7 @@ impl ChatState {
 
     /// Adds an item, and its lines to the scrollback.
     pub fn add(&mut self, item: ChatItem) {
-        self.finished.extend(item.lines(&self.shape, Folding::Folded));
+        self.finished.extend(item.lines(&self.shape, ShownAs::Folded));
         self.items.push(item);
     }
 
@@ -179,7 +176,7 @@ impl ChatState {
             if tail.len() >= rows {
                 break;
             }
-            let mut lines = item.lines(&self.shape, Folding::Folded);
+            let mut lines = item.lines(&self.shape, ShownAs::Folded);
             lines.append(&mut tail);
             tail = lines;
         }
@@ -220,14 +217,16 @@ impl ChatState {
                     self.add(ChatItem::Person(words));
                 }
             }
-            AgentEvent::BranchOpened { branch_id, description, budget_tokens, .. } => self.branches.push(RunningBranch {
-                id: branch_id,
-                description,
-                budget_tokens,
-                doing: String::new(),
-                calls: 0,
-                since: Instant::now(),
-            }),
+            AgentEvent::BranchOpened { branch_id, description, budget_tokens, .. } => {
+                self.branches.push(RunningBranch {
+                    id: branch_id,
+                    description,
+                    budget_tokens,
+                    doing: String::new(),
+                    calls: 0,
+                    since: Instant::now(),
+                })
+            }
             AgentEvent::BranchFolded { branch_id, how, result } => {
                 let at = self.branches.iter().position(|branch| branch.id == branch_id);
                 let description = at.map(|at| self.branches.remove(at).description).unwrap_or_default();
@@ -278,7 +277,7 @@ impl ChatState {
                 running.calls += 1;
             }
         }
-        self.calls.push(RunningCall { thread, id, tool, arguments, since: Instant::now() });
+        self.calls.push(CallUnderWay { thread, id, tool, arguments, since: Instant::now() });
     }
 
     /// A run is over.
@@ -322,7 +321,7 @@ impl ChatState {
     }
 
     /// The calls of the main thread that are under way.
-    pub fn main_calls(&self) -> impl Iterator<Item = &RunningCall> {
+    pub fn main_calls(&self) -> impl Iterator<Item = &CallUnderWay> {
         self.calls.iter().filter(|call| call.thread == Thread::Main && call.tool != "branch_create")
     }
 
@@ -349,7 +348,7 @@ impl ChatState {
             self.finished.push(self.shape.fitted(&[(infold_chat::tones::Tone::Faint, line)]));
         }
         for item in &self.items[skipped..] {
-            self.finished.extend(item.lines(&self.shape, Folding::Folded));
+            self.finished.extend(item.lines(&self.shape, ShownAs::Folded));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use tokio::sync::mpsc;
 
 use super::Invocation;
-use crate::agent::{AgentFlags, Conversation, folder_of, take_flags};
+use crate::agent::{AgentFlags, Conversation, ConversationStart, folder_of, take_flags};
 use crate::chat;
 use crate::chat::demo::{ChatDemo, PROMPT};
 use crate::failure::{Refused, tell};
@@ -107,7 +107,9 @@ async fn talk(args: ChatArgs, mut invocation: Invocation, face: ChatFace) -> any
     let (sender, events) = mpsc::unbounded_channel();
     let first = if demo.is_some() { PROMPT.to_owned() } else { args.prompt.join(" ") };
     let first = (!first.trim().is_empty()).then_some(first);
-    let conversation = Conversation::open(invocation, engine, args.agent, folder, Vec::new(), sender).await?;
+    let start =
+        ConversationStart { invocation, engine, flags: args.agent, folder, servers: Vec::new(), events: sender };
+    let conversation = Conversation::open(start).await?;
     match face {
         ChatFace::Screen => chat::run(conversation, events, first).await,
         ChatFace::Plain => chat::plain::run(conversation, events, first).await,

@@ -16,7 +16,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Invocation;
-use crate::agent::{AgentFlags, AgentRun, ENDING_MAX, Started, folder_of, keep_model, prepare, settle, take_flags};
+use crate::agent::{
+    AgentFlags, AgentRun, ENDING_MAX, Started, beginning, finish_writing, folder_of, keep_model, prepare, take_flags,
+};
 use crate::failure::Refused;
 use crate::gateway;
 use crate::help;
@@ -172,14 +174,8 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
         let (engine, cancel) = (engine.clone(), cancelled.clone());
         async move { engine.run_timers(cancel).await }
     });
-    let settings = &invocation.in_force.settings.agent;
-    let beginning = Beginning {
-        folder: folder.display().to_string(),
-        provider: settings.provider.name().to_owned(),
-        model: settings.model.clone(),
-        from: started.from.clone(),
-        memories: ready.setup.instructions.memories.clone(),
-    };
+    let memories = &ready.setup.instructions.memories;
+    let beginning = beginning(invocation, &folder, started.from.clone(), memories);
     shown.started(&started.session_id, &beginning, &ready.sandbox);
     let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
@@ -204,7 +200,7 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     if let Err(error) = agent.finish(end.name()).await {
         tracing::warn!(%error, "the end of the run could not be recorded");
     }
-    settle(&engine).await;
+    finish_writing(&engine).await;
     timers.await?;
     let report = RunReport::of(&agent, &engine, &end).await?;
     shown.finished(&report)?;

@@ -94,7 +94,12 @@ async fn find(engine: &Engine, args: &ShowArgs, room: ContextRoom) -> Result<Fou
 }
 
 /// The branches of a session as a tree, with what each holds and returned; empty words if there are none.
-pub async fn branches_text(engine: &Engine, session: &SessionId, room: ContextRoom, style: &Style) -> anyhow::Result<String> {
+pub async fn branches_text(
+    engine: &Engine,
+    session: &SessionId,
+    room: ContextRoom,
+    style: &Style,
+) -> anyhow::Result<String> {
     let args = ShowArgs { session: session.to_string(), requests: 0 };
     let found = find(engine, &args, room).await.map_err(parts::command_error)?;
     Ok(match &found.view {

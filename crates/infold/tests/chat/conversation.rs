@@ -21,7 +21,11 @@ async fn check_figures(chat: &ChatScene, terminal: &mut TmuxTerminal) -> Result<
     let last = format!("{} of {} tokens, {} %", grouped(tokens), grouped(window), tokens * 100 / window);
     terminal.until(&last, |screen| screen.contains(&last)).await?;
 
-    let request = shown["requests"].as_array().unwrap().iter().rfind(|request| request["branch_id"].is_null() && request["kind"] == "turn");
+    let request = shown["requests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rfind(|request| request["branch_id"].is_null() && request["kind"] == "turn");
     let sent = &request.unwrap()["sent"];
     terminal.say("/context").await?;
     let together = format!("together{:>14}", grouped(sent["total"].as_u64().unwrap()));
@@ -42,9 +46,28 @@ async fn check_figures(chat: &ChatScene, terminal: &mut TmuxTerminal) -> Result<
     }
     terminal.say("/cost").await?;
     let (totals, used) = (&shown["request_totals"], &shown["request_totals"]["usage"]);
-    let input = number(&used["fresh_tokens"]) + number(&used["cache_read_tokens"]) + number(&used["cache_write_tokens"]);
+    let input =
+        number(&used["fresh_tokens"]) + number(&used["cache_read_tokens"]) + number(&used["cache_write_tokens"]);
     let requests = format!("{} requests: {} input tokens", totals["requests"], grouped(input));
     terminal.until(&requests, |screen| screen.contains(&requests)).await
+}
+
+/// The tree has what each branch used and returned.
+async fn check_tree(chat: &ChatScene, terminal: &mut TmuxTerminal) -> Result<()> {
+    terminal.say("/branch").await?;
+    terminal
+        .until("the tree", |screen| screen.contains("→ The greeting is fine.") && screen.contains("2 branches"))
+        .await?;
+    let screen = terminal.screen().await?;
+    for branch in chat.shown().await?["branches"].as_array().unwrap() {
+        let used = format!(
+            "{}/{}",
+            grouped(branch["budget_used"].as_u64().unwrap()),
+            grouped(branch["budget"].as_u64().unwrap())
+        );
+        ensure!(screen.contains(&used), "{used} is not in\n{screen}");
+    }
+    Ok(())
 }
 
 fn sum(shares: &Value) -> u64 {
@@ -91,13 +114,7 @@ async fn a_whole_conversation_with_true_figures() -> Result<()> {
     // Branches work side by side, and their tree says what each returned.
     say_and_wait(terminal, "Explore", "Both are back.").await?;
     check_figures(&chat, terminal).await?;
-    terminal.say("/branch").await?;
-    terminal.until("the tree", |screen| screen.contains("→ The greeting is fine.") && screen.contains("2 branches")).await?;
-    let screen = terminal.screen().await?;
-    for branch in chat.shown().await?["branches"].as_array().unwrap() {
-        let used = format!("{}/{}", grouped(branch["budget_used"].as_u64().unwrap()), grouped(branch["budget"].as_u64().unwrap()));
-        ensure!(screen.contains(&used), "{used} is not in\n{screen}");
-    }
+    check_tree(&chat, terminal).await?;
 
     // A fork begins like the session that it comes from, which stays as it is.
     terminal.say("/fork").await?;
@@ -111,7 +128,9 @@ async fn a_whole_conversation_with_true_figures() -> Result<()> {
     terminal.until_shows("Sessions (2)").await?;
     terminal.press("Down").await?;
     terminal.press("Enter").await?;
-    terminal.until("the other session", |screen| screen.contains("this is session") && screen.contains("Both are back.")).await?;
+    terminal
+        .until("the other session", |screen| screen.contains("this is session") && screen.contains("Both are back."))
+        .await?;
     terminal.say("/rewind").await?;
     terminal.until_shows("Points to go back to").await?;
     terminal.press("End").await?;
@@ -133,7 +152,8 @@ async fn going_back_past_a_compaction_and_past_edits_brings_everything_back() ->
         .into_iter()
         .fold(chat, ChatScene::set);
     for number in 0..6 {
-        let lines: Vec<String> = (1..=150).map(|line| format!("line {line} of file {number}, which is there to take space")).collect();
+        let lines: Vec<String> =
+            (1..=150).map(|line| format!("line {line} of file {number}, which is there to take space")).collect();
         chat.scene.write(&format!("file_{number}.txt"), &lines.join("\n"));
     }
     let terminal = &mut chat.open(USUAL, &[]).await?;
@@ -141,7 +161,11 @@ async fn going_back_past_a_compaction_and_past_edits_brings_everything_back() ->
     let before = chat.scene.turns().pop().unwrap();
 
     terminal.say("/compact").await?;
-    terminal.until("the figures", |screen| screen.contains("compacted: ") && screen.contains("messages became") && rests(screen)).await?;
+    terminal
+        .until("the figures", |screen| {
+            screen.contains("compacted: ") && screen.contains("messages became") && rests(screen)
+        })
+        .await?;
     terminal.say("Fix the greeting").await?;
     terminal.until_shows("May it edit greeting.txt?").await?;
     terminal.press_until("1", "the answer", |screen| screen.contains("The greeting is right")).await?;
@@ -152,7 +176,9 @@ async fn going_back_past_a_compaction_and_past_edits_brings_everything_back() ->
     // Somebody else changes the file: nothing is changed, and the difference is shown.
     chat.scene.write("greeting.txt", "hello, world\nand a line of somebody else\n");
     terminal.say("/rewind 3").await?;
-    terminal.until("the difference", |screen| screen.contains("has been changed since") && screen.contains("somebody else")).await?;
+    terminal
+        .until("the difference", |screen| screen.contains("has been changed since") && screen.contains("somebody else"))
+        .await?;
     ensure!(chat.scene.text("greeting.txt").contains("somebody else"));
     chat.scene.write("greeting.txt", "hello, world\n");
 
@@ -161,9 +187,16 @@ async fn going_back_past_a_compaction_and_past_edits_brings_everything_back() ->
     assert_eq!(chat.scene.text("greeting.txt"), "helo, world\n");
     // The words are said once more, and the request is the one that was sent then.
     terminal.press("Enter").await?;
-    terminal.until("rest", |screen| rests(screen) && screen.rsplit("put back").next().unwrap_or_default().contains("I have read them all.")).await?;
+    terminal
+        .until("rest", |screen| {
+            rests(screen) && screen.rsplit("put back").next().unwrap_or_default().contains("I have read them all.")
+        })
+        .await?;
     let again = chat.scene.turns().pop().unwrap();
-    ensure!(again.body.to_string().len() == before.body.to_string().len(), "another request than before the compaction");
+    ensure!(
+        again.body.to_string().len() == before.body.to_string().len(),
+        "another request than before the compaction"
+    );
     terminal.say("/quit").await?;
     Ok(())
 }

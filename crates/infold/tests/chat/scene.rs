@@ -66,7 +66,10 @@ pub fn greeting_model() -> Script {
     by_words(vec![
         ("to be replaced by a summary", Step::text("The greeting was put right.")),
         ("Fix the greeting", Step::calling("Let me **edit** it.", [("edit", edit)])),
-        ("edited greeting.txt", Step::text("The greeting is right:\n\n```rust\nlet greeting = \"hello\";\n```\n\n- one\n- two")),
+        (
+            "edited greeting.txt",
+            Step::text("The greeting is right:\n\n```rust\nlet greeting = \"hello\";\n```\n\n- one\n- two"),
+        ),
         ("Remove it", Step::calling("I remove it.", [("shell", json!({"command": "rm greeting.txt"}))])),
         ("the person refused", Step::text("Then it stays.")),
         ("Explore", opening(&[("look at the greeting", "PROMPT-A"), ("look at the rest", "PROMPT-B")])),

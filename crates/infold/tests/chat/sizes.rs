@@ -26,10 +26,16 @@ async fn at(size: (u16, u16), name: &str) -> Result<()> {
     let chat = ChatScene::start(greeting_model()).await;
     let terminal = &mut chat.open(size, &[]).await?;
     terminal.say("Fix the greeting").await?;
-    terminal.until("the question", |screen| screen.contains("May it edit greeting.txt?") && screen.contains("tokens,")).await?;
+    terminal
+        .until("the question", |screen| screen.contains("May it edit greeting.txt?") && screen.contains("tokens,"))
+        .await?;
     // What turns, and the seconds, are no part of what is kept.
     let turning = |screen: &str| -> String {
-        screen.lines().filter(|line| !line.chars().any(|turning| ('\u{2800}'..='\u{28ff}').contains(&turning))).map(|line| format!("{line}\n")).collect()
+        screen
+            .lines()
+            .filter(|line| !line.chars().any(|turning| ('\u{2800}'..='\u{28ff}').contains(&turning)))
+            .map(|line| format!("{line}\n"))
+            .collect()
     };
     insta::assert_snapshot!(format!("{name}_question"), kept(&turning(&terminal.screen().await?), &chat));
     terminal.press_until("1", "the answer", |screen| screen.contains("two") && rests(screen)).await?;
@@ -66,7 +72,12 @@ async fn resizing_keeps_the_conversation_and_the_input() -> Result<()> {
     terminal.until_shows("> not sent yet").await?;
     for (columns, rows) in [(60, 20), (40, 10), (100, 30), (20, 5), (80, 24)] {
         terminal.resize(columns, rows).await?;
-        terminal.until("the input", |screen| screen.contains("> not sent yet") && screen.contains("tokens, ")  || columns < 30 && screen.contains("> not")).await?;
+        terminal
+            .until("the input", |screen| {
+                screen.contains("> not sent yet") && screen.contains("tokens, ")
+                    || columns < 30 && screen.contains("> not")
+            })
+            .await?;
     }
     let all = terminal.scrollback().await?;
     for words in ["> Explore", "look at the greeting", "Both are back.", "> not sent yet"] {

@@ -35,7 +35,11 @@ async fn a_terminal_that_cannot_move_its_cursor_gets_lines() -> Result<()> {
     shell.current_dir(program.get_current_dir().unwrap());
     shell.args(["-c", "TERM=dumb exec \"$@\"", "sh"]).arg(program.get_program()).args(program.get_args());
     let mut terminal = TmuxTerminal::start(chat.scene.home(), &shell, USUAL).await?;
-    terminal.until("lines", |screen| screen.contains("the chat goes line by line") && screen.contains("/help lists commands")).await
+    terminal
+        .until("lines", |screen| {
+            screen.contains("the chat goes line by line") && screen.contains("/help lists commands")
+        })
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,9 +62,13 @@ async fn a_disk_that_takes_nothing_more_leaves_the_words_in_the_input() -> Resul
     let chat = ChatScene::start(greeting_model()).await;
     let terminal = &mut chat.open(USUAL, &[]).await?;
     say_and_wait(terminal, "Hello", "Hello yourself.").await?;
-    chat.scene.in_database("CREATE TRIGGER full BEFORE INSERT ON agent_log BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+    chat.scene.in_database(
+        "CREATE TRIGGER full BEFORE INSERT ON agent_log BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END",
+    );
     terminal.say("What was it?").await?;
-    terminal.until("the words", |screen| screen.contains("> What was it?") && screen.contains("full") && rests(screen)).await?;
+    terminal
+        .until("the words", |screen| screen.contains("> What was it?") && screen.contains("full") && rests(screen))
+        .await?;
     chat.scene.in_database("DROP TRIGGER full");
     terminal.press("Enter").await?;
     terminal.until("the answer", |screen| screen.contains("It was the greeting.")).await

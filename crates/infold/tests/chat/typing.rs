@@ -22,7 +22,11 @@ async fn what_is_typed_during_a_turn_waits_and_is_there_again_after_an_interrupt
     ensure!(log.iter().any(|record| record["happened"] == "waiting"), "it is on disk while it waits");
 
     terminal.press("Escape").await?;
-    terminal.until("the words", |screen| screen.contains("what waited is in the input again") && screen.contains("> Steer here")).await?;
+    terminal
+        .until("the words", |screen| {
+            screen.contains("what waited is in the input again") && screen.contains("> Steer here")
+        })
+        .await?;
     terminal.press("Enter").await?;
     terminal.until("the answer", |screen| screen.contains("I steer.") && rests(screen)).await?;
     let last = chat.scene.turns().pop().unwrap();
@@ -56,7 +60,12 @@ async fn after_a_kill_the_draft_is_there_and_the_work_goes_on() -> Result<()> {
     terminal.say("Fix the greeting").await?;
     terminal.until_shows("May it edit greeting.txt?").await?;
     terminal.type_in("half a thou").await?;
-    let drafts = || std::fs::read_dir(chat.scene.data().join("chat")).unwrap().flatten().any(|file| file.file_name().to_string_lossy().starts_with("draft"));
+    let drafts = || {
+        std::fs::read_dir(chat.scene.data().join("chat"))
+            .unwrap()
+            .flatten()
+            .any(|file| file.file_name().to_string_lossy().starts_with("draft"))
+    };
     while !drafts() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
@@ -64,9 +73,13 @@ async fn after_a_kill_the_draft_is_there_and_the_work_goes_on() -> Result<()> {
     drop(terminal);
 
     let mut terminal = chat.open(USUAL, &["--continue"]).await?;
-    terminal.until("everything", |screen| {
-        screen.contains("Hello yourself.") && screen.contains("> half a thou") && screen.contains("what you had typed is here again")
-    }).await?;
+    terminal
+        .until("everything", |screen| {
+            screen.contains("Hello yourself.")
+                && screen.contains("> half a thou")
+                && screen.contains("what you had typed is here again")
+        })
+        .await?;
     let sent = chat.scene.turns().len();
     terminal.press("C-u").await?;
     terminal.press_until("Enter", "the question", |screen| screen.contains("May it edit greeting.txt?")).await?;

@@ -1,11 +1,19 @@
+//! Commands are read, and what is none is said or left to the model.
+
 use super::*;
 
 #[test]
 fn commands_are_read_with_what_follows_them() {
     assert_eq!(read("/compact"), Typed::Command(SlashCommand::Compact));
-    assert_eq!(read("  /rewind 12 --keep-files "), Typed::Command(SlashCommand::Rewind { to: Some(12), keep_files: true }));
+    assert_eq!(
+        read("  /rewind 12 --keep-files "),
+        Typed::Command(SlashCommand::Rewind { to: Some(12), keep_files: true })
+    );
     assert_eq!(read("/rewind"), Typed::Command(SlashCommand::Rewind { to: None, keep_files: false }));
-    assert_eq!(read("/model openai/gpt-5.2"), Typed::Command(SlashCommand::Model { named: Some("openai/gpt-5.2".to_owned()) }));
+    assert_eq!(
+        read("/model openai/gpt-5.2"),
+        Typed::Command(SlashCommand::Model { named: Some("openai/gpt-5.2".to_owned()) })
+    );
     for (name, ..) in COMMANDS {
         assert!(matches!(read(name), Typed::Command(_)), "{name}");
     }

@@ -1,10 +1,13 @@
+//! The bar is as long as asked for, and its components share what is full.
+
 use infold_core::Scrubbed;
 use infold_core::record::{MainFill, TokenBreakdown};
 
 use super::*;
 
 fn drawn(tokens: u64, window_tokens: u64, cells: usize) -> String {
-    let sent = TokenBreakdown { system_tokens: 100, user_tokens: 100, assistant_tokens: 200, ..TokenBreakdown::default() };
+    let sent =
+        TokenBreakdown { system_tokens: 100, user_tokens: 100, assistant_tokens: 200, ..TokenBreakdown::default() };
     let main = MainFill { tokens, window_tokens, model: Scrubbed::default() };
     let figures = SessionFigures { main: Some(main), sent: Some(sent), ..SessionFigures::default() };
     bar(&figures, cells).into_iter().map(|(_, text)| text).collect()

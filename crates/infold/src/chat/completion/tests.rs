@@ -1,3 +1,5 @@
+//! What is offered for what was typed.
+
 use super::*;
 
 fn known() -> Known {
@@ -33,8 +35,8 @@ fn sessions_are_offered_behind_their_command() {
 #[test]
 fn marking_goes_round() {
     let mut completion = Completion::of("", "/co", &known()).unwrap();
-    completion.mark(false);
+    completion.mark_previous();
     assert_eq!(completion.chosen(), "/cost");
-    completion.mark(true);
+    completion.mark_next();
     assert_eq!(completion.chosen(), "/compact");
 }

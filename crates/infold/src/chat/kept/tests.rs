@@ -1,3 +1,5 @@
+//! Drafts and history on disk.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;

@@ -11,8 +11,8 @@ use infold_engine::{Engine, ListedLog};
 use serde_json::{Value, json};
 
 use super::{SessionsArgs, WORDS, WORDS_COLUMNS_MAX, WORDS_COLUMNS_MIN, now_ms};
-use crate::commands::Invocation;
 use crate::agent::records;
+use crate::commands::Invocation;
 use crate::draw::{Align, Column, Style, Table, Tone, ago, fitted, one_line, thousands};
 use crate::failure::tell;
 use crate::output::Form;
