@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
+    acp, approve, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
     result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
@@ -125,6 +125,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Have infold's own agent do something in this folder, without asking back
     Exec(Box<exec::ExecArgs>),
+    /// Serve infold's own agent to an editor, by the Agent Client Protocol over stdio
+    Acp(acp::AcpArgs),
     /// Go back to an earlier point of a session of infold's own agent, with the files that it wrote
     Rewind(rewind::RewindArgs),
     /// Write all of a session of infold's own agent, as JSON lines or Markdown
@@ -259,6 +261,7 @@ impl Cli {
             | Command::Demo
             | Command::Run(_)
             | Command::Exec(_)
+            | Command::Acp(_)
             | Command::Rewind(_)
             | Command::Export(_)
             | Command::Launch(_)

@@ -66,7 +66,8 @@ pub struct Conversation {
     gateway: Option<Arc<Gateway>>,
     events: mpsc::UnboundedSender<FaceEvent>,
     cancelled: CancellationToken,
-    timers: JoinHandle<()>,
+    /// What keeps time for the engine; `None` if somebody else does, who settles it as well.
+    timers: Option<JoinHandle<()>>,
     /// The agent; `None` only while it is replaced by another one.
     agent: Option<Arc<CodingAgent>>,
     from: Option<String>,
@@ -80,6 +81,21 @@ impl Conversation {
     /// Opens a conversation in the session that flags name. `servers` are the other MCP servers that whoever is in front
     /// brings along.
     pub async fn open(
+        invocation: Invocation,
+        engine: Engine,
+        flags: AgentFlags,
+        folder: PathBuf,
+        servers: Vec<ServerEntry>,
+        events: mpsc::UnboundedSender<FaceEvent>,
+    ) -> anyhow::Result<Self> {
+        let mut conversation = Self::open_beside(invocation, engine, flags, folder, servers, events).await?;
+        let (engine, cancelled) = (conversation.engine.clone(), conversation.cancelled.clone());
+        conversation.timers = Some(tokio::spawn(async move { engine.run_timers(cancelled).await }));
+        Ok(conversation)
+    }
+
+    /// The same where several conversations share an engine: whoever has it keeps time for it, and settles it at the end.
+    pub async fn open_beside(
         mut invocation: Invocation,
         engine: Engine,
         flags: AgentFlags,
@@ -91,11 +107,7 @@ impl Conversation {
         keep_model(&flags, started.session.beginning.as_ref(), &mut invocation);
         let cancelled = CancellationToken::new();
         let gateway = gateway::start(&invocation, &engine, &cancelled, servers);
-        let timers = tokio::spawn({
-            let (engine, cancelled) = (engine.clone(), cancelled.clone());
-            async move { engine.run_timers(cancelled).await }
-        });
-        let (agent, from, opening, sandbox, run) = (None, None, Vec::new(), String::new(), None);
+        let (agent, from, opening, sandbox, run, timers) = (None, None, Vec::new(), String::new(), None, None);
         let mut conversation = Self {
             invocation,
             flags,
@@ -169,6 +181,12 @@ impl Conversation {
         opening.extend(words);
         self.start(opening)?;
         Ok(Spoken::Started)
+    }
+
+    /// Puts on disk what was said in the session that this one begins from, before anything is said here.
+    pub async fn keep_opening(&mut self) -> anyhow::Result<()> {
+        let (agent, opening) = (self.agent()?, std::mem::take(&mut self.opening));
+        Ok(agent.take_over(self.beginning(&agent), self.flags.skill.clone(), opening).await?)
     }
 
     /// Goes on with work that broke off. Returns whether there was some.
@@ -366,8 +384,10 @@ impl Conversation {
             drop(tokio::time::timeout(super::ENDING_MAX, run).await);
         }
         self.cancelled.cancel();
-        drop(self.timers.await);
-        settle(&self.engine).await;
+        if let Some(timers) = self.timers {
+            drop(timers.await);
+            settle(&self.engine).await;
+        }
     }
 }
 
