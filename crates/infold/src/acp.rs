@@ -39,6 +39,10 @@ use crate::parts;
 use crate::signals::Stops;
 use sessions::EditorSessions;
 
+/// The log target of the protocol's crate. What it warns of is answered, and it writes 30 kB about a parameter that does not
+/// fit: an editor that does not read standard error would stop the program with it.
+pub const HELD_TO_ERROR_LOG_TARGET: &str = "agent_client_protocol";
+
 /// The connection to an editor.
 type Editor = ConnectionTo<Client>;
 

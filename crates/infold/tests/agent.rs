@@ -14,5 +14,5 @@ mod instructions;
 mod kills;
 mod providers;
 mod repeated_ids;
-mod scene;
+pub mod scene;
 mod takeover;

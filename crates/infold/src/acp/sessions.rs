@@ -126,9 +126,10 @@ impl EditorSessions {
         }
         let opened = async {
             // Only the whole id names a session here; elsewhere its first characters do.
-            let resolved = self.engine.resolve_session(&Principal::local(), &id.0).await.map_err(command_error)?;
-            if resolved.as_str() != &*id.0 {
-                return Err(Refused::new(format!("there is no session {id}")).code("session_not_found").into());
+            let logs = self.engine.agent_logs(&Principal::local()).await.map_err(command_error)?;
+            if !logs.iter().any(|log| log.session.as_str() == &*id.0) {
+                let words = format!("there is no session {id} of infold's agent");
+                return Err(Refused::new(words).code("session_not_found").into());
             }
             let flags = AgentFlags { resume: Some(id.0.to_string()), ..self.flags.clone() };
             self.open(flags, cwd, servers).await
