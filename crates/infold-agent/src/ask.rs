@@ -75,7 +75,8 @@ impl CodingAgent {
             };
             match next_attempt(attempt, &fault, &retry, jitter_permille()) {
                 NextAttempt::Retry { after_ms } => {
-                    self.tell(AgentEvent::Warning {
+                    self.tell(AgentEvent::Retrying {
+                        thread: asked.thread.clone(),
                         message: format!("{}; trying again in {} s", words(&fault), after_ms.div_ceil(1_000)),
                     });
                     self.pause(Duration::from_millis(after_ms)).await?;

@@ -36,6 +36,13 @@ pub enum AgentEvent {
         /// The words.
         text: String,
     },
+    /// A model could not be asked, or its answer broke off: it is asked again.
+    Retrying {
+        /// The thread.
+        thread: Thread,
+        /// Why, and when.
+        message: String,
+    },
     /// A model calls a tool.
     Call {
         /// The thread.

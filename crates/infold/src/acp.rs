@@ -7,6 +7,7 @@
 //! What must hold: standard output has the protocol and nothing else; a session's id in the protocol is its name in
 //! infold; whatever the peer sends or leaves out, what was recorded stays, and the end of its input is an orderly end.
 
+mod answers;
 mod calls;
 mod commands;
 mod errors;
@@ -26,17 +27,16 @@ use std::sync::Arc;
 
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
-    AuthenticateRequest, CancelNotification, CloseSessionRequest, CloseSessionResponse, InitializeRequest,
-    ListSessionsRequest, LoadSessionRequest, NewSessionRequest, PromptRequest, ResumeSessionRequest,
-    SetSessionConfigOptionRequest, SetSessionModeRequest, SetSessionModeResponse,
+    AuthenticateRequest, CancelNotification, InitializeRequest, SetSessionModeRequest, SetSessionModeResponse,
 };
-use agent_client_protocol::{Agent, Client, Error, JsonRpcResponse, Responder, V1, on_receive_notification, on_receive_request};
+use agent_client_protocol::{Agent, Client, Error, on_receive_notification, on_receive_request};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AgentFlags, settle};
 use crate::commands::Invocation;
 use crate::parts;
 use crate::signals::Stops;
+use answers::Answers;
 use sessions::EditorSessions;
 
 /// The log target of the protocol's crate. What it warns of is answered, and it writes 30 kB about a parameter that does not
@@ -73,11 +73,12 @@ pub async fn serve(invocation: Invocation, flags: AgentFlags) -> anyhow::Result<
     Ok(())
 }
 
-/// Answers an editor until its input ends. What takes time is done beside, so that a cancellation is always heard.
+/// Answers an editor until its input ends.
 async fn connect(sessions: Arc<EditorSessions>) -> Result<(), Error> {
-    let for_each = || Arc::clone(&sessions);
-    let (first, fresh, load, resume, list) = (for_each(), for_each(), for_each(), for_each(), for_each());
-    let (prompt, cancel, close, mode, option) = (for_each(), for_each(), for_each(), for_each(), for_each());
+    let answers = Answers(Arc::clone(&sessions));
+    let (first, cancelled, modes) = (Arc::clone(&sessions), Arc::clone(&sessions), sessions);
+    let each = || answers.clone();
+    let (begun, loaded, resumed, listed, closed, prompted, chosen) = (each(), each(), each(), each(), each(), each(), each());
     Agent
         .v1()
         .name("infold")
@@ -90,110 +91,44 @@ async fn connect(sessions: Arc<EditorSessions>) -> Result<(), Error> {
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: NewSessionRequest, responder, editor: Editor| {
-                let sessions = Arc::clone(&fresh);
-                fresh.tasks.spawn(async move {
-                    let begun = sessions.begin(request).await;
-                    answer_and_announce(responder, begun, &editor);
-                });
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| Ok(begun.begin(request, responder, editor)),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: LoadSessionRequest, responder, editor: Editor| {
-                let sessions = Arc::clone(&load);
-                load.tasks.spawn(async move {
-                    let loaded = sessions.load(request, &editor).await;
-                    answer_and_announce(responder, loaded, &editor);
-                });
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| Ok(loaded.load(request, responder, editor)),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: ResumeSessionRequest, responder, editor: Editor| {
-                let sessions = Arc::clone(&resume);
-                resume.tasks.spawn(async move {
-                    let resumed = sessions.resume(request).await;
-                    answer_and_announce(responder, resumed, &editor);
-                });
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| Ok(resumed.resume(request, responder, editor)),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: ListSessionsRequest, responder, _: Editor| {
-                let sessions = Arc::clone(&list);
-                list.tasks.spawn(async move { answer(responder, sessions.list(&request).await) });
-                Ok(())
-            },
+            async move |request, responder, _: Editor| Ok(listed.list(request, responder)),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: CloseSessionRequest, responder, _: Editor| {
-                let sessions = Arc::clone(&close);
-                close.tasks.spawn(async move {
-                    let closed = sessions.close(&request.session_id).await;
-                    answer(responder, closed.map(|()| CloseSessionResponse::new()));
-                });
-                Ok(())
-            },
+            async move |request, responder, _: Editor| Ok(closed.close(request, responder)),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request: PromptRequest, responder, editor: Editor| {
-                // The turn begins here and not beside, so that a cancellation right behind it finds it.
-                match prompt.begin_turn(request, &responder) {
-                    Ok(turn) => drop(prompt.tasks.spawn(async move { answer(responder, turn.take(&editor).await) })),
-                    Err(error) => responder.respond_with_error(error)?,
-                }
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| Ok(prompted.prompt(request, responder, editor)),
             on_receive_request!(),
         )
-        .on_receive_notification(
-            async move |cancelled: CancelNotification, _: Editor| {
-                cancel.cancel(&cancelled.session_id);
-                Ok(())
-            },
-            on_receive_notification!(),
+        .on_receive_request(
+            async move |request, responder, editor: Editor| Ok(chosen.choose(request, responder, editor)),
+            on_receive_request!(),
         )
         .on_receive_request(
             async move |request: SetSessionModeRequest, responder, editor: Editor| {
-                let set = mode.set_mode(&request.session_id, &request.mode_id.0, &editor);
+                let set = modes.set_mode(&request.session_id, &request.mode_id.0, &editor);
                 responder.respond_with_result(set.map(|_| SetSessionModeResponse::new()))
             },
             on_receive_request!(),
         )
-        .on_receive_request(
-            async move |request: SetSessionConfigOptionRequest, responder, editor: Editor| {
-                let sessions = Arc::clone(&option);
-                option.tasks.spawn(async move { answer(responder, sessions.set_option(&request, &editor).await) });
-                Ok(())
-            },
-            on_receive_request!(),
+        .on_receive_notification(
+            async move |request: CancelNotification, _: Editor| Ok(cancelled.cancel(&request.session_id)),
+            on_receive_notification!(),
         )
         .connect_to(lines::standard())
         .await
-}
-
-/// Answers a request. If the editor is gone, there is nobody to tell.
-fn answer<Response: JsonRpcResponse>(responder: Responder<Response, V1>, response: Result<Response, Error>) {
-    drop(responder.respond_with_result(response));
-}
-
-/// Answers a request for a session, and says then what can be done in it: before, the editor does not know it.
-fn answer_and_announce<Response: JsonRpcResponse>(
-    responder: Responder<Response, V1>,
-    opened: Result<(Response, Arc<session::EditorSession>), Error>,
-    editor: &Editor,
-) {
-    match opened {
-        Err(error) => answer(responder, Err(error)),
-        Ok((response, session)) => {
-            answer(responder, Ok(response));
-            session.announce(editor);
-        }
-    }
 }

@@ -1,14 +1,17 @@
 //! infold's own agent, as the program puts it together: its model and the way to it, the folder that it works in, the
 //! project's rules, skills and memories, and tools of other servers.
 
+mod carry_out;
 mod conversation;
 mod figures;
 mod flags;
 mod going_back;
+mod listing;
 mod model;
 mod others;
 mod place;
 mod rules;
+mod slash;
 mod started;
 
 use std::path::PathBuf;
@@ -31,10 +34,13 @@ use crate::failure::Refused;
 use crate::settings::Settings;
 use others::OthersFor;
 
-pub use conversation::{Conversation, FaceEvent, PendingQuestion, Spoken, words};
-pub use figures::SessionFigures;
+pub use conversation::{Conversation, FaceEvent, Opening, PendingQuestion, Spoken, words};
+pub use carry_out::{CarriedOut, carry_out};
+pub use figures::{SessionFigures, components};
 pub use flags::AgentFlags;
 pub use going_back::{FilesThen, ReadLog, WentBack, go_back};
+pub use slash::{COMMANDS, SlashCommand, Typed, read as read_typed};
+pub use listing::{ListedAgentSession, agent_sessions};
 pub use started::{Started, folder_of, keep_model, records, take_flags};
 
 /// How long what is under way has to end when a run is ended.

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    acp, approve, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
-    result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
+    acp, approve, chat, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay,
+    rescue, result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -123,6 +123,8 @@ pub enum Command {
     Demo,
     /// Run an agent through infold, without changing its settings files
     Run(run::RunArgs),
+    /// Talk with infold's own agent in this terminal
+    Chat(Box<chat::ChatArgs>),
     /// Have infold's own agent do something in this folder, without asking back
     Exec(Box<exec::ExecArgs>),
     /// Serve infold's own agent to an editor, by the Agent Client Protocol over stdio
@@ -262,6 +264,7 @@ impl Cli {
             | Command::Run(_)
             | Command::Exec(_)
             | Command::Acp(_)
+            | Command::Chat(_)
             | Command::Rewind(_)
             | Command::Export(_)
             | Command::Launch(_)

@@ -2,6 +2,7 @@
 
 pub mod acp;
 pub mod approve;
+pub mod chat;
 pub mod completions;
 pub mod confine;
 pub mod connect;
@@ -115,6 +116,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Run(args) => run::run(&args, load()?),
         Command::Exec(args) => exec::run(*args, load()?),
         Command::Acp(args) => acp::run(args, load()?),
+        Command::Chat(args) => chat::run(*args, load()?),
         Command::Rewind(args) => rewind::run(&args, &load()?),
         Command::Export(args) => export::run(&args, &load()?),
         Command::Connect(args) => connect::run(&args, &load()?),

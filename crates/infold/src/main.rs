@@ -5,6 +5,7 @@
 
 mod acp;
 mod agent;
+mod chat;
 mod cli;
 mod commands;
 mod connect;

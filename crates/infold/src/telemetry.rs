@@ -65,6 +65,11 @@ impl Logging {
         Self { level, format, paint: output::paint(globals.color, surroundings, &io::stderr()) }
     }
 
+    /// No log lines at all.
+    pub fn off() -> Self {
+        Self { level: LevelFilter::OFF, format: LogFormat::Text, paint: Paint::Plain }
+    }
+
     fn layer(&self) -> Box<dyn Layer<Subscriber> + Send + Sync> {
         let layer = fmt::layer().with_writer(io::stderr).with_ansi(self.paint == Paint::Colour);
         // Of libraries, only warnings and errors are logged: their finer lines hold whole requests, with

@@ -10,13 +10,14 @@ use super::source_file::{SourceFile, Word};
 mod tests;
 
 /// Our crates, and those of ours that each may use.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("infold-core", &[]),
     ("infold-wire", &["infold-core"]),
     ("infold-replay", &["infold-core"]),
     ("infold-store", &["infold-core"]),
     ("infold-engine", &["infold-core", "infold-store", "infold-wire"]),
     ("infold-agent", &["infold-core", "infold-wire", "infold-engine"]),
+    ("infold-chat", &[]),
     ("infold-mcp", &["infold-core", "infold-wire", "infold-engine"]),
     ("infold-control", &["infold-core", "infold-wire", "infold-engine"]),
     ("infold-proxy", &["infold-core", "infold-wire", "infold-engine"]),
@@ -30,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "infold-store",
             "infold-engine",
             "infold-agent",
+            "infold-chat",
             "infold-mcp",
             "infold-control",
             "infold-proxy",

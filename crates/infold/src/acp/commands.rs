@@ -1,6 +1,5 @@
-//! What a person can do in an editor by a prompt that begins with a slash. Nothing of it is said to the model.
-
-mod texts;
+//! What a person can do in an editor by a prompt that begins with a slash: the commands of every face, but for those that an
+//! editor has its own ways for. Nothing of it is said to the model.
 
 use agent_client_protocol::Error;
 use agent_client_protocol::v1::schema::{
@@ -10,92 +9,62 @@ use agent_client_protocol::v1::schema::{
 use tokio_util::sync::CancellationToken;
 
 use super::Editor;
+use super::calls::fenced;
 use super::errors::{error_of, wrong};
 use super::session::{EditorSession, Talk};
-use crate::agent::FilesThen;
+use crate::agent::{COMMANDS, CarriedOut, Conversation, SlashCommand, Typed, carry_out, read_typed};
+use crate::draw::one_line;
 
-/// The commands: name, what it does, what may stand behind it.
-const COMMANDS: [(&str, &str, Option<&str>); 8] = [
-    ("compact", "Make room in the context: what is old becomes a summary and references", None),
-    ("context", "Show what fills the context", None),
-    ("cost", "Show tokens and cost of the session", None),
-    ("rewind", "Go back to an earlier point, with the files; without a number, list the points", Some("N [keep-files]")),
-    ("fork", "Make a new session of all that was said, for the list of sessions", None),
-    ("model", "Have another model answer", Some("NAME or PROVIDER/NAME")),
-    ("continue", "Go on with work that broke off", None),
-    ("help", "List these commands", None),
-];
+/// Commands that an editor has its own ways for: it begins, lists and leaves sessions.
+const EDITORS_OWN: [&str; 3] = ["/new", "/quit", "/sessions"];
+/// The command that is an editor's alone: elsewhere a key does it.
+const CONTINUE: (&str, &str, &str) = ("/continue", "", "go on with work that broke off");
+/// How wide tables are.
+const COLUMNS: usize = 100;
+/// Points that are listed, the newest.
+const POINTS_MAX: usize = 30;
+/// Characters of what was said at a point.
+const WORDS_CHARS_MAX: usize = 80;
 
 /// A command that was typed.
 #[derive(Debug, PartialEq, Eq)]
-pub enum SlashCommand {
-    /// Make room in the context.
-    Compact,
-    /// Show what fills it.
-    Context,
-    /// Show what the session cost.
-    Cost,
-    /// List the points that the session can go back to.
-    Points,
-    /// Go back to one.
-    Rewind {
-        /// The record.
-        to: u64,
-        /// What becomes of files.
-        files: FilesThen,
-    },
-    /// Make a new session of this one.
-    Fork,
-    /// Say which model answers.
-    WhichModel,
-    /// Have another one answer.
-    Model(String),
-    /// Go on.
+pub enum EditorCommand {
+    /// Go on with work that broke off.
     Continue,
-    /// List the commands.
-    Help,
+    /// One that every face has.
+    Common(SlashCommand),
+}
+
+fn offered() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let common = COMMANDS.into_iter().filter(|(name, ..)| !EDITORS_OWN.contains(name));
+    common.chain([CONTINUE])
 }
 
 /// The commands, for the editor to offer.
 pub fn available() -> SessionUpdate {
-    let command = |(name, says, hint): &(&str, &str, Option<&str>)| {
-        let input = hint.map(|hint| AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(hint)));
-        AvailableCommand::new(*name, *says).input(input)
+    let command = |(name, takes, does): (&str, &str, &str)| {
+        let input = AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(takes));
+        AvailableCommand::new(name.trim_start_matches('/'), does).input((!takes.is_empty()).then_some(input))
     };
-    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(COMMANDS.iter().map(command).collect()))
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(offered().map(command).collect()))
 }
 
 /// The command in a prompt; `None` if it is for the model: many words begin with a slash.
-pub fn typed(words: &str) -> Option<Result<SlashCommand, Error>> {
-    let (name, rest) = words.trim().strip_prefix('/')?.split_once(char::is_whitespace).unwrap_or((words.trim().get(1..)?, ""));
-    let rest = rest.trim();
-    let command = match (name, rest) {
-        ("rewind", "") => SlashCommand::Points,
-        ("rewind", rest) => return Some(rewind(rest)),
-        ("model", "") => SlashCommand::WhichModel,
-        ("model", model) => SlashCommand::Model(model.to_owned()),
-        ("compact", "") => SlashCommand::Compact,
-        ("context", "") => SlashCommand::Context,
-        ("cost", "") => SlashCommand::Cost,
-        ("fork", "") => SlashCommand::Fork,
-        ("continue", "") => SlashCommand::Continue,
-        ("help", "") => SlashCommand::Help,
-        _ => return None,
-    };
-    Some(Ok(command))
+pub fn typed(words: &str) -> Option<Result<EditorCommand, Error>> {
+    if words.trim() == CONTINUE.0 {
+        return Some(Ok(EditorCommand::Continue));
+    }
+    match read_typed(words) {
+        Typed::Words => None,
+        Typed::Wrong(why) => Some(Err(wrong(why))),
+        Typed::Command(SlashCommand::New | SlashCommand::Quit | SlashCommand::Sessions { .. }) => {
+            Some(Err(wrong("the editor itself begins, lists and leaves sessions")))
+        }
+        Typed::Command(command) => Some(Ok(EditorCommand::Common(command))),
+    }
 }
 
-fn rewind(rest: &str) -> Result<SlashCommand, Error> {
-    let (number, files) = match rest.split_once(char::is_whitespace) {
-        Some((number, "keep-files" | "--keep-files")) => (number, FilesThen::Stay),
-        Some(_) => return Err(wrong("behind the number there may be keep-files, and nothing else")),
-        None => (rest, FilesThen::PutBack),
-    };
-    let to = number.parse().map_err(|_| wrong(format!("{number} is no number of a point: /rewind lists them")))?;
-    Ok(SlashCommand::Rewind { to, files })
-}
-
-impl SlashCommand {
+impl EditorCommand {
     /// Does it, and says what came of it.
     pub async fn carry_out(
         self,
@@ -104,41 +73,55 @@ impl SlashCommand {
         cancelled: &CancellationToken,
         editor: &Editor,
     ) -> Result<StopReason, Error> {
-        let words = match self {
-            Self::Continue => match talk.conversation.go_on().map_err(|error| error_of(&error))? {
-                true => return talk.follow(session, cancelled, editor).await,
-                false => "There is nothing to go on with.".to_owned(),
+        let done = match self {
+            Self::Continue => match talk.conversation.go_on() {
+                Ok(true) => Ok(CarriedOut::Begun),
+                Ok(false) => Ok(CarriedOut::Said("there is nothing to go on with".to_owned())),
+                Err(error) => Err(error),
             },
-            Self::Compact => talk.compact(session, cancelled, editor).await?,
-            Self::Context => texts::context(&talk.conversation).await.map_err(|error| error_of(&error))?,
-            Self::Cost => texts::cost(&talk.conversation).await.map_err(|error| error_of(&error))?,
-            Self::Points => texts::points(&talk.conversation).await.map_err(|error| error_of(&error))?,
-            Self::Rewind { to, files } => {
+            Self::Common(SlashCommand::Fork) => session.fork(&talk.conversation).await.map(CarriedOut::Said),
+            Self::Common(SlashCommand::Help) => Ok(CarriedOut::Said(help())),
+            Self::Common(command) => {
                 session.without_agent();
-                let went = talk.conversation.rewind(to, files).await;
-                session.with_agent_of(&talk.conversation);
-                texts::went_back(&went.map_err(|error| error_of(&error))?)
+                let done = carry_out(command, &mut talk.conversation, "", COLUMNS).await;
+                session.with_agent_of(&talk.conversation, editor);
+                done
             }
-            Self::Fork => session.fork(&talk.conversation).await.map_err(|error| error_of(&error))?,
-            Self::WhichModel => format!("{} answers.", session.options().model),
-            Self::Model(named) => {
-                talk.choose_model(session, &named, editor).await?;
-                format!("{} answers from here on.", session.options().model)
-            }
-            Self::Help => help(),
         };
-        session.say(editor, &words);
+        let words = match done.map_err(|error| error_of(&error))? {
+            CarriedOut::Begun => return talk.follow(session, cancelled, editor).await,
+            CarriedOut::Said(words) => words,
+            CarriedOut::Moved(words) => format!("{words}\nwhat came behind it is no longer part of the session"),
+            CarriedOut::ChoosePoint { .. } => points(&talk.conversation).await.map_err(|error| error_of(&error))?,
+            CarriedOut::ChooseSession | CarriedOut::Leave => String::new(),
+        };
+        session.say(editor, &fenced(&words));
         talk.tell_usage(session, editor).await;
-        Ok(if cancelled.is_cancelled() { StopReason::Cancelled } else { StopReason::EndTurn })
+        Ok(StopReason::EndTurn)
     }
 }
 
 fn help() -> String {
-    let line = |(name, says, hint): &(&str, &str, Option<&str>)| {
-        let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
-        format!("- `/{name}{hint}`: {says}\n")
-    };
-    COMMANDS.iter().map(line).collect()
+    let line = |(name, takes, does): (&str, &str, &str)| format!("{:<30} {does}\n", format!("{name} {takes}").trim_end());
+    offered().map(line).collect()
+}
+
+/// The points that the session can go back to.
+async fn points(conversation: &Conversation) -> anyhow::Result<String> {
+    if conversation.agent()?.session().records == 0 {
+        return Ok("nothing was said yet".to_owned());
+    }
+    let points = conversation.log().await?.points();
+    let left_out = points.len().saturating_sub(POINTS_MAX);
+    let mut text = "/rewind N goes back to one of these, with the files that were written since:\n".to_owned();
+    if left_out > 0 {
+        text.push_str(&format!("({left_out} before these)\n"));
+    }
+    for point in points.iter().skip(left_out) {
+        let words: String = one_line(&point.words).chars().take(WORDS_CHARS_MAX).collect();
+        text.push_str(&format!("{:>6} {:<9} {words}\n", point.record, point.kind.word()));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One session of an editor's: a conversation, and what the editor was shown of it.
 //!
-//! What must hold: one turn is under way at most; a cancellation is heard at any time, and ends a turn as cancelled; what
-//! is chosen in the middle of a turn holds from its next call on.
+//! What must hold: one turn is under way at most; it can be cancelled at any time, and ends as cancelled; what is chosen in
+//! the middle of a turn applies from its next call on.
 
 mod turn;
 
@@ -23,7 +23,7 @@ use super::commands;
 use super::errors::{error_of, under_way};
 use super::options::{SessionOptions, id_of};
 use super::updates::{ShownSession, said};
-use crate::agent::{AgentFlags, Conversation, ENDING_MAX, FaceEvent};
+use crate::agent::{AgentFlags, Conversation, ENDING_MAX, FaceEvent, Opening};
 
 pub use turn::Turn;
 
@@ -59,21 +59,6 @@ impl Talk {
         Self { conversation, events, shown, questions: JoinSet::new() }
     }
 
-    /// Has another model answer.
-    pub async fn choose_model(
-        &mut self,
-        session: &EditorSession,
-        named: &str,
-        editor: &Editor,
-    ) -> Result<(), Error> {
-        session.without_agent();
-        let chosen = self.conversation.choose_model(named).await;
-        session.with_agent_of(&self.conversation);
-        chosen.map_err(|error| error_of(&error))?;
-        session.lock_options().model = model_of(&self.conversation);
-        session.tell_options(editor);
-        Ok(())
-    }
 }
 
 /// The model that answers, with its provider in front.
@@ -94,7 +79,7 @@ impl EditorSession {
             options: Mutex::new(options),
             notes,
         };
-        session.with_agent_of(&talk.conversation);
+        session.reach(&talk.conversation);
         Self { talk: Arc::new(tokio::sync::Mutex::new(Some(talk))), ..session }
     }
 
@@ -137,26 +122,33 @@ impl EditorSession {
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = Weak::new();
     }
 
+    /// The conversation's agent is the one to reach again. The editor learns if another model answers now.
+    pub fn with_agent_of(&self, conversation: &Conversation, editor: &Editor) {
+        self.reach(conversation);
+        let model = model_of(conversation);
+        let before = std::mem::replace(&mut self.lock_options().model, model.clone());
+        if before != model {
+            self.tell_options(editor);
+        }
+    }
+
     /// The conversation's agent is the one to reach. It does what was chosen meanwhile.
-    pub fn with_agent_of(&self, conversation: &Conversation) {
+    fn reach(&self, conversation: &Conversation) {
         let Ok(agent) = conversation.agent() else { return };
         let mode = self.lock_options().mode;
         agent.approve_by(mode);
         *self.agent.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&agent);
     }
 
-    /// Does something with the agent, which is not replaced before that is done.
-    fn to_agent(&self, act: impl FnOnce(&CodingAgent)) {
-        let agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(agent) = agent.upgrade() {
-            act(&agent);
-        }
-    }
-
     /// Changes what may be done without asking.
     pub fn set_mode(&self, mode: ApprovalMode, editor: &Editor) -> Vec<SessionConfigOption> {
         self.lock_options().mode = mode;
-        self.to_agent(|agent| agent.approve_by(mode));
+        // The agent is not replaced while it is held.
+        let agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(agent) = agent.upgrade() {
+            agent.approve_by(mode);
+        }
+        drop(agent);
         self.tell(editor, SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(id_of(mode))));
         self.tell_options(editor);
         self.options().all()
@@ -166,14 +158,16 @@ impl EditorSession {
     pub async fn set_model(&self, named: &str, editor: &Editor) -> Result<Vec<SessionConfigOption>, Error> {
         let mut talk = self.talk.try_lock().map_err(|_| under_way())?;
         let talk = talk.as_mut().ok_or_else(|| super::errors::not_open(&self.id.0))?;
-        talk.choose_model(self, named, editor).await?;
+        self.without_agent();
+        let chosen = talk.conversation.choose_model(named).await;
+        self.with_agent_of(&talk.conversation, editor);
+        chosen.map_err(|error| error_of(&error))?;
         Ok(self.options().all())
     }
 
     /// Ends the turn that is under way.
     pub fn cancel(&self) {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel();
-        self.to_agent(CodingAgent::interrupt);
     }
 
     /// A new turn, with what ends it.
@@ -207,16 +201,16 @@ impl EditorSession {
         let flags = AgentFlags { fork: Some(self.id.0.to_string()), ..AgentFlags::default() };
         let (events, _nobody_watches) = unbounded_channel();
         let (invocation, engine) = (conversation.invocation().clone(), conversation.engine().clone());
-        let mut forked =
-            Conversation::open_beside(invocation, engine, flags, self.folder.clone(), Vec::new(), events).await?;
+        let (folder, servers) = (self.folder.clone(), Vec::new());
+        let mut forked = Conversation::open_beside(Opening { invocation, engine, flags, folder, servers, events }).await?;
         let kept = forked.keep_opening().await;
         let id = forked.session_id();
         forked.close().await;
         kept?;
         let id = id?;
         Ok(format!(
-            "Session `{id}` begins with all that was said here. Open it from the editor's list of sessions, or with \
-             `infold exec --resume {id}`. This one stays as it is."
+            "session {id} begins with all that was said here, and this one stays as it is\nopen it from the editor's list \
+             of sessions, or with: infold chat --resume {id}"
         ))
     }
 }

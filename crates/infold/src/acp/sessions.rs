@@ -27,7 +27,7 @@ use super::prompt::words_of;
 use super::servers::handed_over;
 use super::session::{EditorSession, Talk, Turn, model_of};
 use super::updates::{EditorShows, ShownSession};
-use crate::agent::{AgentFlags, Conversation, ENDING_MAX, folder_of, take_flags};
+use crate::agent::{AgentFlags, Conversation, ENDING_MAX, Opening, folder_of, take_flags};
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts::command_error;
@@ -150,9 +150,15 @@ impl EditorSessions {
         take_flags(&self.flags, &mut invocation);
         let handed = handed_over(servers, &invocation.in_force.settings.gateway);
         let (sender, events) = unbounded_channel();
-        let engine = self.engine.clone();
-        let conversation =
-            Conversation::open_beside(invocation, engine, flags, folder.clone(), handed.entries, sender).await?;
+        let conversation = Conversation::open_beside(Opening {
+            invocation,
+            engine: self.engine.clone(),
+            flags,
+            folder: folder.clone(),
+            servers: handed.entries,
+            events: sender,
+        })
+        .await?;
         if conversation.folder() != folder {
             let words = format!("the session works in {}, and not in {}", conversation.folder().display(), cwd.display());
             conversation.close().await;

@@ -115,6 +115,10 @@ impl ShownSession {
             AgentEvent::Compacted { thread: Thread::Branch(branch), .. } => {
                 self.in_branch(branch.as_str(), |work| work.line("(compacted)".to_owned()), Vec::new())
             }
+            AgentEvent::Retrying { thread: Thread::Main, message } => vec![self.notice(NoticeSeverity::Info, &message)],
+            AgentEvent::Retrying { thread: Thread::Branch(branch), message } => {
+                self.in_branch(branch.as_str(), |work| work.line(message), Vec::new())
+            }
             AgentEvent::Warning { message } => vec![self.notice(NoticeSeverity::Warning, &message)],
         }
     }

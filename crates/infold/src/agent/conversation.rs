@@ -36,6 +36,8 @@ pub enum FaceEvent {
     Agent(AgentEvent),
     /// Somebody has to decide whether a call may run.
     Question(PendingQuestion),
+    /// The main thread was compacted, or the error says why nothing was changed. [`Conversation::run_ended`] has to be called.
+    CompactEnded(Result<CompactResult, String>),
     /// A run is over. [`Conversation::run_ended`] has to be called.
     Ended(Result<(), Stop>),
 }
@@ -57,6 +59,22 @@ pub enum Spoken {
     Waiting,
 }
 
+/// What a conversation is opened with.
+pub struct Opening {
+    /// The settings and the environment.
+    pub invocation: Invocation,
+    /// The engine.
+    pub engine: Engine,
+    /// Which session.
+    pub flags: AgentFlags,
+    /// The folder that the agent works in.
+    pub folder: PathBuf,
+    /// The other MCP servers that whoever is in front brings along.
+    pub servers: Vec<ServerEntry>,
+    /// Where events go.
+    pub events: mpsc::UnboundedSender<FaceEvent>,
+}
+
 /// A conversation.
 pub struct Conversation {
     invocation: Invocation,
@@ -66,7 +84,7 @@ pub struct Conversation {
     gateway: Option<Arc<Gateway>>,
     events: mpsc::UnboundedSender<FaceEvent>,
     cancelled: CancellationToken,
-    /// What keeps time for the engine; `None` if somebody else does, who settles it as well.
+    /// What keeps time for the engine; `None` if somebody else does.
     timers: Option<JoinHandle<()>>,
     /// The agent; `None` only while it is replaced by another one.
     agent: Option<Arc<CodingAgent>>,
@@ -88,21 +106,17 @@ impl Conversation {
         servers: Vec<ServerEntry>,
         events: mpsc::UnboundedSender<FaceEvent>,
     ) -> anyhow::Result<Self> {
-        let mut conversation = Self::open_beside(invocation, engine, flags, folder, servers, events).await?;
+        let opening = Opening { invocation, engine, flags, folder, servers, events };
+        let mut conversation = Self::open_beside(opening).await?;
         let (engine, cancelled) = (conversation.engine.clone(), conversation.cancelled.clone());
         conversation.timers = Some(tokio::spawn(async move { engine.run_timers(cancelled).await }));
         Ok(conversation)
     }
 
-    /// The same where several conversations share an engine: whoever has it keeps time for it, and settles it at the end.
-    pub async fn open_beside(
-        mut invocation: Invocation,
-        engine: Engine,
-        flags: AgentFlags,
-        folder: PathBuf,
-        servers: Vec<ServerEntry>,
-        events: mpsc::UnboundedSender<FaceEvent>,
-    ) -> anyhow::Result<Self> {
+    /// The same where several conversations share an engine: whoever has it keeps time for it, and waits at the end until
+    /// everything is on disk.
+    pub async fn open_beside(opening: Opening) -> anyhow::Result<Self> {
+        let Opening { mut invocation, engine, flags, folder, servers, events } = opening;
         let started = Started::of(&flags, &invocation, &engine, &folder).await?;
         keep_model(&flags, started.session.beginning.as_ref(), &mut invocation);
         let cancelled = CancellationToken::new();
@@ -123,7 +137,11 @@ impl Conversation {
             sandbox,
             run,
         };
-        conversation.enter(started).await?;
+        if let Err(error) = conversation.enter(started).await {
+            // Its servers would go on without it.
+            conversation.cancelled.cancel();
+            return Err(error);
+        }
         Ok(conversation)
     }
 
@@ -191,7 +209,7 @@ impl Conversation {
 
     /// Goes on with work that broke off. Returns whether there was some.
     pub fn go_on(&mut self) -> anyhow::Result<bool> {
-        let has_work = !self.is_working() && self.agent()?.session().next_step(&Thread::Main) != NextStep::Rest;
+        let has_work = self.has_work()?;
         if has_work {
             self.start(Vec::new())?;
         }
@@ -255,10 +273,24 @@ impl Conversation {
         self.run.as_ref().is_some_and(|run| !run.is_finished())
     }
 
-    /// Compacts the main thread. The inner error says why nothing was changed.
-    pub async fn compact(&mut self) -> anyhow::Result<Result<CompactResult, String>> {
+    /// Compacts the main thread, which may take a model's time; [`FaceEvent::CompactEnded`] tells what came of it.
+    pub fn start_compacting(&mut self) -> anyhow::Result<()> {
         self.check_rest()?;
-        Ok(self.agent()?.compact_now().await?)
+        let (agent, events) = (self.agent()?, self.events.clone());
+        self.run = Some(tokio::spawn(async move {
+            let outcome = match agent.compact_now().await {
+                Ok(outcome) => outcome,
+                Err(stop) => Err(stop.to_string()),
+            };
+            drop(agent);
+            drop(events.send(FaceEvent::CompactEnded(outcome)));
+        }));
+        Ok(())
+    }
+
+    /// Whether there is work that broke off.
+    pub fn has_work(&self) -> anyhow::Result<bool> {
+        Ok(!self.is_working() && self.agent()?.session().next_step(&Thread::Main) != NextStep::Rest)
     }
 
     /// The session's log with its points.

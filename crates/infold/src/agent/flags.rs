@@ -62,12 +62,12 @@ impl ValueEnum for AgentApproval {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::ReadOnly => ("read_only", "Read, and nothing else"),
-            Self::Ask => ("ask", "Read, and run commands that settings allow"),
-            Self::Edits => ("edits", "Change files too"),
-            Self::All => ("all", "Run every command that the sandbox lets happen"),
+        let help = match self {
+            Self::ReadOnly => "Read, and nothing else",
+            Self::Ask => "Read, and run commands that settings allow",
+            Self::Edits => "Change files too",
+            Self::All => "Run every command that the sandbox lets happen",
         };
-        Some(PossibleValue::new(name).help(help))
+        Some(PossibleValue::new(self.name()).help(help))
     }
 }

@@ -93,6 +93,16 @@ async fn find(engine: &Engine, args: &ShowArgs, room: ContextRoom) -> Result<Fou
     Ok(FoundSession { known, view, requests, calibrations, memories, room })
 }
 
+/// The branches of a session as a tree, with what each holds and returned; empty words if there are none.
+pub async fn branches_text(engine: &Engine, session: &SessionId, room: ContextRoom, style: &Style) -> anyhow::Result<String> {
+    let args = ShowArgs { session: session.to_string(), requests: 0 };
+    let found = find(engine, &args, room).await.map_err(parts::command_error)?;
+    Ok(match &found.view {
+        Some(view) => draw::draw(&drawn(view, &found), now_ms(), style),
+        None => "there are no branches".to_owned(),
+    })
+}
+
 fn text(found: &FoundSession, now_ms: u64, style: &Style) -> String {
     let session = match &found.view {
         Some(view) => draw::draw(&drawn(view, found), now_ms, style),

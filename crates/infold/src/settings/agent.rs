@@ -101,6 +101,18 @@ pub enum AgentApproval {
     All,
 }
 
+impl AgentApproval {
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::Ask => "ask",
+            Self::Edits => "edits",
+            Self::All => "all",
+        }
+    }
+}
+
 /// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -65,6 +65,12 @@ pub struct Assignment {
     pub text: String,
 }
 
+impl std::fmt::Display for Assignment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.key, self.text)
+    }
+}
+
 impl FromStr for Assignment {
     type Err = String;
 

@@ -1,3 +1,5 @@
+//! How calls are shown.
+
 use serde_json::json;
 
 use super::*;

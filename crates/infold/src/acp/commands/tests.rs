@@ -1,3 +1,5 @@
+//! What is a command in an editor, and what is offered.
+
 use super::*;
 
 fn read(words: &str) -> String {
@@ -9,28 +11,18 @@ fn read(words: &str) -> String {
 }
 
 #[test]
-fn what_is_no_command_is_for_the_model() {
-    for words in ["/etc/hosts is wrong", "/", "compact", "/compact the file", "/unknown", "a /compact", "/helpful"] {
-        assert_eq!(read(words), "for the model", "{words}");
-    }
-}
-
-#[test]
-fn a_command_is_read_with_what_stands_behind_it() {
-    assert_eq!(read(" /compact \n"), "Compact");
-    assert_eq!(read("/rewind"), "Points");
-    assert_eq!(read("/rewind 12"), "Rewind { to: 12, files: PutBack }");
-    assert_eq!(read("/rewind 12 keep-files"), "Rewind { to: 12, files: Stay }");
-    assert_eq!(read("/rewind twelve"), "refused: twelve is no number of a point: /rewind lists them");
-    assert_eq!(read("/rewind 1 2"), "refused: behind the number there may be keep-files, and nothing else");
-    assert_eq!(read("/model openai/gpt-5.2"), "Model(\"openai/gpt-5.2\")");
-    assert_eq!(read("/model"), "WhichModel");
+fn the_commands_of_every_face_are_read_and_those_of_the_editor_s_own_are_refused() {
+    assert_eq!(read("/etc/hosts is wrong"), "for the model");
+    assert_eq!(read(" /compact \n"), "Common(Compact)");
+    assert_eq!(read("/continue"), "Continue");
+    assert_eq!(read("/quit"), "refused: the editor itself begins, lists and leaves sessions");
+    assert_eq!(read("/nonsense"), "refused: there is no command /nonsense: /help lists them");
 }
 
 #[test]
 fn every_command_that_is_offered_is_read() {
-    for (name, ..) in COMMANDS {
-        assert!(matches!(typed(&format!("/{name}")), Some(Ok(_))), "{name}");
-        assert!(help().contains(&format!("`/{name}")), "{name}");
+    for (name, ..) in offered() {
+        assert!(matches!(typed(name), Some(Ok(_))), "{name}");
+        assert!(help().contains(name), "{name}");
     }
 }

@@ -1,3 +1,5 @@
+//! Lines, and what is none.
+
 use super::*;
 
 async fn read(bytes: &[u8], bytes_max: usize) -> Vec<String> {

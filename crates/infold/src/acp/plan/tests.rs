@@ -1,3 +1,5 @@
+//! Plans in notes.
+
 use super::*;
 
 fn shown(notes: &str) -> Vec<String> {

@@ -1,3 +1,5 @@
+//! The words of prompts.
+
 use agent_client_protocol::v1::schema::{
     BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink, TextResourceContents,
 };

@@ -8,13 +8,14 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::{Error, RequestCancellation};
 use infold_agent::Stop;
-use infold_agent::session::NextStep;
-use infold_core::{Thread, grouped};
+use infold_core::compaction::CompactResult;
+use infold_core::grouped;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::{EditorSession, Talk};
 use crate::acp::Editor;
+use crate::acp::calls::fenced;
 use crate::acp::commands;
 use crate::acp::errors::{end_of, error_of, not_open, under_way};
 use crate::acp::permission;
@@ -46,7 +47,7 @@ impl Turn {
     pub async fn take(self, editor: &Editor) -> Result<PromptResponse, Error> {
         let Self { session, mut talk, words: prompt, cancelled, withdrawn } = self;
         let talk = talk.as_mut().ok_or_else(|| not_open(&session.id.0))?;
-        let heard = async {
+        let called_off = async {
             withdrawn.cancelled().await;
             session.cancel();
             std::future::pending::<()>().await;
@@ -62,7 +63,7 @@ impl Turn {
         };
         tokio::select! {
             ended = worked => Ok(PromptResponse::new(ended?)),
-            () = heard => Ok(PromptResponse::new(StopReason::Cancelled)),
+            () = called_off => Ok(PromptResponse::new(StopReason::Cancelled)),
         }
     }
 }
@@ -89,9 +90,14 @@ impl Talk {
                 }
                 Some(FaceEvent::Question(pending)) => self.ask(session, pending, cancelled, editor),
                 Some(FaceEvent::Ended(ended)) => {
-                    let goes_on = self.conversation.run_ended(cancelled.is_cancelled()).await;
-                    if !goes_on.map_err(|error| error_of(&error))? {
+                    if !self.goes_on(cancelled).await? {
                         break ended;
+                    }
+                }
+                Some(FaceEvent::CompactEnded(compacted)) => {
+                    session.say(editor, &fenced(&compacted_words(&compacted)));
+                    if !self.goes_on(cancelled).await? {
+                        break Ok(());
                     }
                 }
                 // The conversation itself has a sender.
@@ -111,6 +117,11 @@ impl Talk {
                 end_of(&stop)
             }
         }
+    }
+
+    /// A run has ended. Returns whether another one has begun, with words that were said at its very end.
+    async fn goes_on(&mut self, cancelled: &CancellationToken) -> Result<bool, Error> {
+        self.conversation.run_ended(cancelled.is_cancelled()).await.map_err(|error| error_of(&error))
     }
 
     /// Has the editor ask the person. Meanwhile the agent waits, and others of its branches do not.
@@ -134,49 +145,13 @@ impl Talk {
         });
     }
 
-    /// Makes room in the context. Returns what came of it, in words.
-    pub async fn compact(
-        &mut self,
-        session: &EditorSession,
-        cancelled: &CancellationToken,
-        editor: &Editor,
-    ) -> Result<String, Error> {
-        let compacted = {
-            let compacting = self.conversation.compact();
-            tokio::pin!(compacting);
-            loop {
-                tokio::select! {
-                    compacted = &mut compacting => break compacted,
-                    () = interruption_due(cancelled) => session.to_agent(infold_agent::CodingAgent::interrupt),
-                }
-            }
-        };
-        while let Ok(event) = self.events.try_recv() {
-            let FaceEvent::Agent(event) = event else { continue };
-            self.shown.take_in(event).into_iter().for_each(|update| session.tell(editor, update));
-        }
-        match compacted {
-            Ok(Ok(result)) => Ok(format!(
-                "{} tokens became {}, {} messages became {} ({}).",
-                grouped(result.before_tokens),
-                grouped(result.after_tokens),
-                result.before_msg_count,
-                result.after_msg_count,
-                result.strategies_run.join(", ")
-            )),
-            Ok(Err(why)) => Ok(format!("Nothing was changed: {why}.")),
-            Err(_) if cancelled.is_cancelled() => Ok("Nothing was changed: it was cancelled.".to_owned()),
-            Err(error) => Err(error_of(&error)),
-        }
-    }
-
     /// Tells the editor how full the context is and what the session cost: the figures of `infold show`.
     pub async fn tell_usage(&self, session: &EditorSession, editor: &Editor) {
         let Ok(figures) = self.conversation.figures().await else { return };
-        let Some(main) = figures.main else { return };
+        let Some((tokens, window_tokens, _)) = figures.fill() else { return };
         let totals = figures.totals;
         let cost = (totals.priced > 0).then(|| Cost::new(totals.cost_micros as f64 / 1_000_000.0, "USD"));
-        let usage = UsageUpdate::new(main.tokens, main.window_tokens).cost(cost);
+        let usage = UsageUpdate::new(tokens, window_tokens).cost(cost);
         session.tell(editor, SessionUpdate::UsageUpdate(usage));
     }
 
@@ -194,7 +169,7 @@ impl Talk {
             }
         }
         self.shown.broke_off().into_iter().for_each(|update| session.tell(editor, update));
-        if self.conversation.agent()?.session().next_step(&Thread::Main) != NextStep::Rest {
+        if self.conversation.has_work()? {
             let words = "This session broke off in the middle of its work: /continue goes on with it.";
             session.tell(editor, self.shown.notice(NoticeSeverity::Info, words));
         }
@@ -209,6 +184,21 @@ impl EditorSession {
         let mut talk = self.talk.lock().await;
         let talk = talk.as_mut().ok_or_else(|| not_open(&self.id.0))?;
         talk.replay(self, editor).await.map_err(|error| error_of(&error))
+    }
+}
+
+/// What became of a compaction.
+fn compacted_words(compacted: &Result<CompactResult, String>) -> String {
+    match compacted {
+        Err(why) => format!("nothing was changed: {why}"),
+        Ok(result) => format!(
+            "{} tokens became {}, {} messages became {}: {}",
+            grouped(result.before_tokens),
+            grouped(result.after_tokens),
+            result.before_msg_count,
+            result.after_msg_count,
+            result.strategies_run.join(", ")
+        ),
     }
 }
 

@@ -75,7 +75,7 @@ impl RunDisplay {
             }
             AgentEvent::BranchFolded { branch_id, how, .. } => self.note(&format!("branch {branch_id} {how}")),
             AgentEvent::Compacted { receipt, .. } => self.note(receipt),
-            AgentEvent::Warning { message } => {
+            AgentEvent::Warning { message } | AgentEvent::Retrying { message, .. } => {
                 self.end_line();
                 tell("warning", message);
             }
