@@ -28,7 +28,6 @@ mod sessions;
 mod space;
 mod spoken;
 mod steps;
-mod terminal;
 mod threads;
 
 use std::path::{Path, PathBuf};

@@ -186,6 +186,9 @@ impl CodingAgent {
     /// Does what a thread needs, until it needs nothing.
     pub(crate) async fn work(&self, thread: &Thread) -> Result<(), Stop> {
         loop {
+            if self.cancelled().is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
             let step = self.session().next_step(thread);
             match step {
                 NextStep::Rest => return Ok(()),
@@ -263,7 +266,12 @@ impl CodingAgent {
     }
 
     pub(crate) fn own(&self, thread: &Thread) -> OwnThread {
-        OwnThread { session: self.setup.session.clone(), thread: thread.clone(), kind: RequestKind::Turn }
+        OwnThread {
+            session: self.setup.session.clone(),
+            thread: thread.clone(),
+            kind: RequestKind::Turn,
+            window_tokens: self.setup.limits.context_budget_tokens,
+        }
     }
 
     pub(crate) fn tell(&self, event: AgentEvent) {
@@ -278,11 +286,8 @@ impl CodingAgent {
         }
     }
 
-    /// Ends the run if one of its bounds is reached, or somebody has ended it.
+    /// Ends the run if one of its bounds is reached.
     fn check_limits(&self) -> Result<(), Stop> {
-        if self.cancelled().is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
         let limits = &self.setup.limits;
         let (usage, turns) = self.spent();
         if limits.turns_max > 0 && turns >= limits.turns_max {

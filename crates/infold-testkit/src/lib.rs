@@ -23,6 +23,7 @@ pub mod planted;
 mod seed;
 mod sse;
 mod temp;
+pub mod terminal;
 mod trace;
 
 pub use answer::{CallAnswer, CallError, JsonRpcError};

@@ -9,6 +9,7 @@
 
 mod bar;
 mod completion;
+pub mod demo;
 mod doing;
 mod items;
 mod keys;
@@ -52,6 +53,8 @@ const TICK: Duration = Duration::from_millis(120);
 const EVENTS_MAX: usize = 2_000;
 /// Items of a session that are printed when it is opened.
 const PRINTED_ITEMS: usize = 40;
+/// Characters of a session's id that are shown.
+const SHOWN_ID_CHARS: usize = 13;
 /// How long after the last key a draft is kept.
 const DRAFT_AFTER: Duration = Duration::from_millis(400);
 /// The shortest time between two looks at the figures.
@@ -350,7 +353,7 @@ impl Chat {
         let id = self.conversation.session_id().map(|id| id.to_string()).unwrap_or_default();
         let home = invocation.surroundings.text("HOME");
         self.state.about = SessionAbout {
-            short_id: id.chars().take(8).collect(),
+            short_id: id.chars().take(SHOWN_ID_CHARS).collect(),
             model: agent.model.clone(),
             approval: agent.approval.name().to_owned(),
             folder: short_folder(&self.conversation.folder().display().to_string(), home, &invocation.output.style),

@@ -8,7 +8,7 @@ pub mod agent;
 pub mod bill;
 pub mod drawing;
 pub mod model;
-mod scene;
+pub mod scene;
 mod tools;
 
 /// The model that requests name. It has a price in the settings.

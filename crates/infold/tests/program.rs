@@ -10,6 +10,7 @@ mod agent_context;
 mod agent_fence;
 mod agent_sessions;
 mod bad_input;
+mod chat;
 mod cli;
 mod connect;
 mod forks;

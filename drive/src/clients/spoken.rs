@@ -16,7 +16,7 @@ use super::findings::RunFindings;
 use super::gate::Gate;
 use super::home::Home;
 use super::steps::{fold_beside, shell, work};
-use super::terminal::TmuxTerminal;
+use infold_testkit::terminal::{ROOMY, TmuxTerminal};
 
 const ASKED: &str = "Look through the harbour, please.";
 const BRIEF: &str = "Count what stands on the eastern quay.";
@@ -173,7 +173,7 @@ impl<'a> Sitting<'a> {
             self.agents.around(RealAgent::Claude, self.binary, self.home, self.model.base_url())?;
         command.args(["run", "claude", "--dangerously-skip-permissions", "--model", self.kind.model()]);
         command.args(arguments);
-        let mut terminal = TmuxTerminal::start(self.home.path(), &command).await?;
+        let mut terminal = TmuxTerminal::start(self.home.path(), &command, ROOMY).await?;
         terminal.until("the prompt", |screen| screen.contains("bypass permissions on")).await?;
         Ok(terminal)
     }

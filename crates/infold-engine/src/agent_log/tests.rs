@@ -18,7 +18,7 @@ fn session() -> SessionId {
 }
 
 fn of(thread: Thread) -> OwnThread {
-    OwnThread { session: session(), thread, kind: RequestKind::Turn }
+    OwnThread { session: session(), thread, kind: RequestKind::Turn, window_tokens: 200_000 }
 }
 
 fn printed(call_id: &str, text: &str) -> OwnResult {

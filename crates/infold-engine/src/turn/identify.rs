@@ -26,6 +26,8 @@ pub(super) struct Identity {
     pub(super) thread: ThreadSource,
     /// The prefix of the conversation's next request, if that request will be identified by it.
     pub(super) digest: Option<[u8; 32]>,
+    /// Tokens of the window that its sender keeps to, if the request does not say it by itself.
+    pub(super) window_tokens: Option<u64>,
 }
 
 impl Identity {
@@ -45,7 +47,7 @@ impl Engine {
     /// Identifies a request. If the store cannot be read, the conversation counts as a new one.
     pub(super) async fn identify(&self, asked: &ModelRequest, request: &Request<'_>) -> Identity {
         let who = asked.who.clone();
-        if let Some(OwnThread { session, thread, kind }) = &asked.thread {
+        if let Some(OwnThread { session, thread, kind, window_tokens }) = &asked.thread {
             return Identity {
                 who,
                 session: session.clone(),
@@ -54,6 +56,7 @@ impl Engine {
                 client: Some(Client::Infold),
                 thread: ThreadSource::Named(thread.clone()),
                 digest: None,
+                window_tokens: Some(*window_tokens),
             };
         }
         let thread = ThreadSource::Transcript;
@@ -62,7 +65,7 @@ impl Engine {
         let RequestIdentity { session, agent, kind, client } = identify(request.api(), &lines, request);
         if let Some(session) = session {
             let session = SessionId::of_client(&session, agent.as_deref());
-            return Identity { who, session, agent, kind, client, thread, digest: None };
+            return Identity { who, session, agent, kind, client, thread, digest: None, window_tokens: None };
         }
         let digests = request.digests();
         let spoken = spoken_from(request).map_or(&[][..], |entry| digests.get(entry..).unwrap_or_default());
@@ -73,7 +76,7 @@ impl Engine {
         let session =
             known.or_else(|| self.by_its_calls(&who, request)).unwrap_or_else(|| nameless(&digests, self.now_ms()));
         let digest = (!spoken.is_empty()).then(|| digests.last().copied()).flatten();
-        Identity { who, session, agent, kind, client, thread, digest }
+        Identity { who, session, agent, kind, client, thread, digest, window_tokens: None }
     }
 
     /// Finds the session in which a model was seen to make one of the calls in this request.

@@ -165,12 +165,13 @@ impl Prepared<'_> {
         let identity = &turn.identity;
         let model = turn.model().into_owned();
         let windows = &self.engine.inner.settings.turn.windows;
+        let long = || asks_for_long_window(turn.headers).then(|| windows.largest_tokens_of(&model));
         let seen = RequestSeen {
             session: identity.session.clone(),
             agent: identity.agent.clone(),
             thread: prompt.thread.clone(),
             api: turn.request.api().name(),
-            window_tokens: asks_for_long_window(turn.headers).then(|| windows.largest_tokens_of(&model)),
+            window_tokens: identity.window_tokens.or_else(long),
             model,
             kind: identity.kind,
             client: identity.client_name(),

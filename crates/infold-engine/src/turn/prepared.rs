@@ -93,6 +93,8 @@ pub struct OwnThread {
     pub thread: Thread,
     /// Whether the thread goes on from the answer.
     pub kind: RequestKind,
+    /// Tokens of the window that whoever sends it keeps to.
+    pub window_tokens: u64,
 }
 
 impl ModelRequest {

@@ -8,7 +8,7 @@ use infold_agent::record::SessionRecord;
 use infold_agent::session::NumberedRecord;
 use infold_agent::tools::FileTexts;
 use infold_agent::{ResultOutcome, SpokenBy, ThreadEntry};
-use infold_chat::diff::{DiffBounds, diff};
+use infold_chat::diff::{DiffLayout, ShownDiff, diff};
 use infold_chat::highlight::Highlighter;
 use infold_chat::markdown::{MarkdownStream, render};
 use infold_chat::tones::{Palette, Tone};
@@ -188,7 +188,7 @@ impl FinishedCall {
         let inner = shape.narrower(4);
         for file in self.edited.iter().chain(self.planned().as_ref()) {
             let lines_max = if folding == Folding::Folded { DIFF_LINES } else { WHOLE_LINES_MAX };
-            lines.extend(indented(file_diff(file, &inner, lines_max)));
+            lines.extend(indented(file_diff(file, &inner, lines_max).lines));
         }
         match folding {
             Folding::Folded if self.is_error => {
@@ -216,11 +216,11 @@ impl FinishedCall {
     }
 }
 
-/// The difference that a change makes, with the file's name and the counts in front.
-pub fn file_diff(file: &FileTexts, shape: &Shape, lines_max: usize) -> Vec<Line<'static>> {
+/// The difference that a change makes.
+pub fn file_diff(file: &FileTexts, shape: &Shape, lines_max: usize) -> ShownDiff {
     let before = file.before.as_deref().unwrap_or_default();
-    let bounds = DiffBounds { context: DIFF_CONTEXT, lines_max };
-    diff(before, &file.after, bounds, shape.width, shape.palette)
+    let (width, palette) = (shape.width, shape.palette);
+    diff(before, &file.after, &DiffLayout { width, palette, context_lines: DIFF_CONTEXT, lines_max })
 }
 
 fn indented(lines: Vec<Line<'static>>) -> Vec<Line<'static>> {

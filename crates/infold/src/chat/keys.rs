@@ -81,7 +81,7 @@ impl Chat {
     /// A key while a question is asked. Returns whether it was meant for it.
     fn question_key(&mut self, key: KeyEvent) -> bool {
         let is_empty = self.state.editor.is_empty();
-        let Some(asked) = self.state.questions.front_mut().filter(|asked| asked.takes_keys()) else { return false };
+        let Some(asked) = self.state.questions.front_mut() else { return false };
         let replies = asked.replies();
         let reply = match key.code {
             KeyCode::Up if is_empty => {
@@ -99,6 +99,7 @@ impl Chat {
                     None => return false,
                 }
             }
+            KeyCode::Enter if !asked.takes_enter() => return false,
             KeyCode::Enter if is_empty && key.modifiers.is_empty() => match replies.into_iter().nth(asked.marked) {
                 Some((reply, _)) => reply,
                 None => return true,

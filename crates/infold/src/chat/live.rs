@@ -146,7 +146,8 @@ fn question(asked: &AskedQuestion, count: usize, shape: &Shape, rows: usize) -> 
     lines.push(shape.fitted(&[(Tone::Faint, format!("It is asked because {}.", question.why))]));
     let left = rows.saturating_sub(lines.len() + replies.len() + 1);
     if let Some(file) = &question.edited {
-        lines.extend(file_diff(file, shape, left.min(QUESTION_DIFF_ROWS)).into_iter().take(left));
+        let shown = file_diff(file, shape, left.min(QUESTION_DIFF_ROWS).saturating_sub(1));
+        lines.extend(shown.lines.into_iter().take(left));
     }
     for (at, (_, words)) in replies.iter().enumerate() {
         let (mark, tone) = if at == asked.marked { ("›", Tone::Accent) } else { (" ", Tone::Plain) };
@@ -174,7 +175,8 @@ fn status(state: &ChatState) -> Vec<Line<'static>> {
         }
         None => "nothing sent yet".to_owned(),
     };
-    let bar_columns = shape.width.saturating_sub(figures.chars().count() + 3).min(BAR_COLUMNS_MAX);
+    let room = shape.width.saturating_sub(figures.chars().count() + 3);
+    let bar_columns = if shape.width >= WIDE { room.min(shape.width / 4) } else { room.min(BAR_COLUMNS_MAX) };
     let mut line = bar(&state.figures, bar_columns);
     line.insert(0, (Tone::Faint, "[".to_owned()));
     line.push((Tone::Faint, "] ".to_owned()));

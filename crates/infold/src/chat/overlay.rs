@@ -81,9 +81,8 @@ impl Overlay {
             KeyCode::End => self.selected = last,
             KeyCode::Left | KeyCode::Right => {}
             KeyCode::Enter | KeyCode::Char(' ') if self.kind == OverlayKind::Transcript => {
-                if !self.unfolded.remove(&self.selected) {
-                    self.unfolded.insert(self.selected);
-                }
+                let was_unfolded = self.unfolded.remove(&self.selected);
+                self.unfolded.extend((!was_unfolded).then_some(self.selected));
             }
             KeyCode::Enter if count > 0 => {
                 return OverlayOutcome::Chosen { entry: self.selected, keeps_files: false };

@@ -19,7 +19,7 @@ use super::completion::Completion;
 use super::items::{ChatItem, FinishedCall, Folding, NoteKind, Shape, compact_words};
 use crate::agent::{PendingQuestion, SessionFigures};
 
-/// How long a question is on the screen before a key can answer it: what is being typed is not meant for it.
+/// How long a question is on the screen before Enter can answer it: what was being typed is not meant for it.
 const QUESTION_GUARD: Duration = Duration::from_millis(500);
 
 /// What a chat shows.
@@ -128,8 +128,8 @@ impl AskedQuestion {
         replies
     }
 
-    /// Whether it has been on the screen long enough for a key to mean it.
-    pub fn takes_keys(&self) -> bool {
+    /// Whether it has been on the screen long enough for Enter to mean it.
+    pub fn takes_enter(&self) -> bool {
         self.since.elapsed() >= QUESTION_GUARD
     }
 }

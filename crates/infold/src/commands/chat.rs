@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use super::Invocation;
 use crate::agent::{AgentFlags, Conversation, folder_of, take_flags};
 use crate::chat;
+use crate::chat::demo::{ChatDemo, PROMPT};
 use crate::failure::{Refused, tell};
 use crate::help;
 use crate::output::Form;
@@ -36,6 +37,9 @@ pub struct ChatArgs {
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub agent: AgentFlags,
+    /// Show a recorded session: no key, no network, nothing is stored
+    #[arg(long, conflicts_with_all = ["resume", "latest", "fork", "from", "folder"])]
+    pub demo: bool,
     /// Line by line, for screen readers and simple terminals
     #[arg(long)]
     pub plain: bool,
@@ -89,12 +93,19 @@ fn face(args: &ChatArgs, invocation: &Invocation) -> anyhow::Result<ChatFace> {
     }
 }
 
-async fn talk(args: ChatArgs, invocation: Invocation, face: ChatFace) -> anyhow::Result<()> {
+async fn talk(args: ChatArgs, mut invocation: Invocation, face: ChatFace) -> anyhow::Result<()> {
     invocation.warn_of_testing();
-    let folder = folder_of(args.agent.folder.as_deref(), &invocation)?;
+    let demo = match args.demo {
+        true => Some(ChatDemo::start(&mut invocation).await?),
+        false => None,
+    };
+    let folder = match &demo {
+        Some(demo) => demo.folder(),
+        None => folder_of(args.agent.folder.as_deref(), &invocation)?,
+    };
     let engine = parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?;
     let (sender, events) = mpsc::unbounded_channel();
-    let first = args.prompt.join(" ");
+    let first = if demo.is_some() { PROMPT.to_owned() } else { args.prompt.join(" ") };
     let first = (!first.trim().is_empty()).then_some(first);
     let conversation = Conversation::open(invocation, engine, args.agent, folder, Vec::new(), sender).await?;
     match face {

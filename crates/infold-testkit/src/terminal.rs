@@ -12,15 +12,13 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-use xtask::tools::on_path;
-
 /// How long a screen may take to show what is waited for.
 const SHOWN_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a key is pressed at most, and how long the screen may take to react before it is pressed again.
 const PRESSES_MAX: usize = 8;
 const PRESS_TIMEOUT: Duration = Duration::from_secs(2);
-/// Columns and rows of the terminal.
-const SIZE: [&str; 2] = ["160", "50"];
+/// Columns and rows that clients of other people are tried with.
+pub const ROOMY: (u16, u16) = (160, 50);
 /// How many characters of typed words the screen must show before they are sent off.
 const TYPED_CHARS: usize = 40;
 /// How much of what tmux says is read at once.
@@ -35,29 +33,18 @@ pub struct TmuxTerminal {
 }
 
 impl TmuxTerminal {
-    /// Starts `agent` in a terminal of its own, whose socket lies in `folder`.
-    pub async fn start(folder: &Path, agent: &Command) -> Result<Self> {
-        if !on_path("tmux") {
-            bail!("tmux is missing: install the Debian package tmux");
-        }
+    /// Starts `agent` in a terminal of its own with this many columns and rows, whose socket lies in `folder`.
+    pub async fn start(folder: &Path, agent: &Command, size: (u16, u16)) -> Result<Self> {
         let socket = folder.join("terminal");
         let agent = agent.as_std();
         let mut command = Command::new("tmux");
         command.env_clear().envs(agent.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("LANG", "C.UTF-8").current_dir(agent.get_current_dir().unwrap_or(folder));
-        command.arg("-S").arg(&socket).args([
-            "-f",
-            "/dev/null",
-            "-u",
-            "new-session",
-            "-d",
-            "-x",
-            SIZE[0],
-            "-y",
-            SIZE[1],
-        ]);
+        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        command.arg("-S").arg(&socket).args(["-f", "/dev/null", "-u", "new-session", "-d"]);
+        command.args(["-x", &columns, "-y", &rows]);
         command.arg("--").arg(agent.get_program()).args(agent.get_args());
-        let started = command.status().await.context("cannot run tmux")?;
+        let started = command.status().await.context("cannot run tmux: install the Debian package tmux")?;
         ensure!(started.success(), "tmux did not start: {started}");
 
         let mut listener = Command::new("tmux");
@@ -117,6 +104,38 @@ impl TmuxTerminal {
         };
         let waited = timeout(SHOWN_TIMEOUT, wait).await.unwrap_or_else(|_| bail!("it did not come"));
         waited.with_context(|| format!("waiting for {what}; the screen:\n{}", without_empty_lines(&last)))
+    }
+
+    /// The screen as it is now, without blanks at the ends of its lines.
+    pub async fn screen(&self) -> Result<String> {
+        let screen = self.tmux(&["capture-pane", "-p"]).await?;
+        Ok(screen.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Everything that the terminal has kept, with the lines that have left the screen.
+    pub async fn scrollback(&self) -> Result<String> {
+        self.tmux(&["capture-pane", "-p", "-S", "-"]).await
+    }
+
+    /// Gives the terminal another size.
+    pub async fn resize(&self, columns: u16, rows: u16) -> Result<()> {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]).await.map(drop)
+    }
+
+    /// Types text as it is.
+    pub async fn type_in(&self, text: &str) -> Result<()> {
+        self.tmux(&["send-keys", "-l", "--", text]).await.map(drop)
+    }
+
+    /// Pastes the text of a file.
+    pub async fn paste_file(&self, file: &Path) -> Result<()> {
+        self.tmux(&["load-buffer", &file.display().to_string()]).await?;
+        self.tmux(&["paste-buffer", "-p", "-d"]).await.map(drop)
+    }
+
+    /// The process in the terminal.
+    pub async fn process(&self) -> Result<i32> {
+        Ok(self.tmux(&["display-message", "-p", "#{pane_pid}"]).await?.trim().parse()?)
     }
 
     /// Waits until the screen shows these words.

@@ -1,0 +1,8 @@
+//! `infold chat` in a real terminal (tmux), against a model that records what it was sent.
+
+mod conversation;
+mod plain;
+mod scene;
+mod sizes;
+mod trouble;
+mod typing;
