@@ -25,22 +25,25 @@ async fn commands_are_offered_carried_out_and_not_said_to_the_model() {
             let offered = editor.of_kind(&session, "available_commands_update").remove(0);
             let names: Vec<&str> =
                 offered["availableCommands"].as_array().unwrap().iter().map(|command| command["name"].as_str().unwrap()).collect();
-            assert_eq!(names, ["compact", "context", "cost", "rewind", "fork", "model", "continue", "help"]);
-            assert_eq!(editor.command(&session, "/context").await, "Nothing was sent to a model yet.");
-            assert_eq!(editor.command(&session, "/rewind").await, "Nothing was said yet.");
+            let all = "branch compact context cost fork help memory model rewind servers continue";
+            assert_eq!(names.join(" "), all);
+            assert_eq!(editor.command(&session, "/context").await, "```\nnothing was sent yet\n```");
+            assert_eq!(editor.command(&session, "/rewind").await, "```\nnothing was said yet\n```");
 
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
             let context = editor.command(&session, "/context").await;
-            assert!(context.contains("tokens (") && context.contains("- instructions: "), "{context}");
+            assert!(context.contains("tokens (") && context.contains("s system"), "{context}");
             let cost = editor.command(&session, "/cost").await;
-            assert!(cost.starts_with("2 requests: ") && cost.contains("About $"), "{cost}");
-            assert!(editor.command(&session, "/help").await.contains("`/rewind N [keep-files]`"));
-            assert_eq!(editor.command(&session, "/continue").await, "There is nothing to go on with.");
+            assert!(cost.contains("2 requests: ") && cost.contains(" so far"), "{cost}");
+            let help = editor.command(&session, "/help").await;
+            assert!(help.contains("/rewind [N] [--keep-files]") && !help.contains("/quit"), "{help}");
+            assert!(editor.command(&session, "/continue").await.contains("nothing to go on with"));
+            assert!(editor.command(&session, "/servers").await.contains("no servers"));
             let points = editor.command(&session, "/rewind").await;
-            assert!(points.contains("said: Put the greeting right"), "{points}");
-            let to = points.split_once("- `").unwrap().1.split_once('`').unwrap().0.to_owned();
+            let said = points.lines().find(|line| line.contains("said") && line.contains("Put the greeting right"));
+            let to = said.unwrap_or_else(|| panic!("{points}")).split_whitespace().next().unwrap();
             let went = editor.command(&session, &format!("/rewind {to}")).await;
-            assert!(went.contains("put back `a.txt`"), "{went}");
+            assert!(went.contains("put back a.txt"), "{went}");
             assert!(!scene.file("a.txt").exists());
             let refused = editor.say(&session, "/rewind 9999").await.unwrap_err();
             assert_eq!(refused.code.value(), -32602, "{refused:?}");
@@ -52,14 +55,14 @@ async fn commands_are_offered_carried_out_and_not_said_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_compaction_says_what_it_did_and_can_be_cancelled() {
+async fn a_compaction_says_what_it_did() {
     let scene = Scene::start(script()).await;
     Played::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
             let said = editor.command(&session, "/compact").await;
-            assert!(said.contains(" tokens became ") || said.contains("Nothing was changed: "), "{said}");
+            assert!(said.contains(" tokens became ") || said.contains("nothing was changed: "), "{said}");
             assert_eq!(editor.say(&session, "Go on.").await.unwrap(), StopReason::EndTurn);
         })
         .await;
@@ -74,7 +77,7 @@ async fn a_fork_is_a_session_of_its_own_that_the_editor_finds_in_its_list() {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
             let said = editor.command(&session, "/fork").await;
-            let forked = said.split('`').nth(1).unwrap().to_owned();
+            let forked = said.split_whitespace().find(|word| word.starts_with("sess_")).unwrap().to_owned();
             assert_ne!(*forked, *session.0);
             let listed = editor.connection.send_request(ListSessionsRequest::new()).block_task().await.unwrap();
             let ids: Vec<&str> = listed.sessions.iter().map(|listed| &*listed.session_id.0).collect();
@@ -104,17 +107,44 @@ async fn another_model_answers_by_command_and_by_option() {
             assert_eq!(options[1]["id"], "model", "{options}");
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
             let said = editor.command(&session, "/model claude-other-1").await;
-            assert_eq!(said, "anthropic/claude-other-1 answers from here on.");
+            assert!(said.contains("claude-other-1 answers from here on"), "{said}");
             assert_eq!(editor.say(&session, "And now?").await.unwrap(), StopReason::EndTurn);
             let request = SetSessionConfigOptionRequest::new(session.clone(), "model", &*first);
             editor.connection.send_request(request).block_task().await.unwrap();
-            assert_eq!(editor.command(&session, "/model").await, format!("{first} answers."));
+            assert!(editor.command(&session, "/model").await.contains(&format!("{first} answers")));
             assert_eq!(editor.say(&session, "And then?").await.unwrap(), StopReason::EndTurn);
         })
         .await;
     let models: Vec<String> =
         scene.turns().iter().map(|turn| turn.body["model"].as_str().unwrap().to_owned()).collect();
     assert_eq!((models[2].as_str(), &models[3]), ("claude-other-1", &models[0]));
+}
+
+#[tokio::test]
+async fn a_compaction_can_be_cancelled_and_changes_nothing_then() {
+    const TIMES: usize = 12;
+    let stalled = Step::failing(Fault::StallAfter { bytes: 0 });
+    let long = Step::text(&format!("Here. {}", "And this answer is long. ".repeat(160)));
+    let script = Script::new(std::iter::repeat_n(long, TIMES + 1)).aside("Write the summary", stalled);
+    let scene = Scene::start(script).await.set("agent.context_budget=24000").set("agent.max_output_tokens=2000");
+    let scene = scene.set("agent.summary_reserve=1000");
+    Played::new(&scene, ALLOWS)
+        .does(async |editor| {
+            let session = editor.begin(&scene).await;
+            for time in 0..TIMES {
+                let words = format!("{ASKED} {time}");
+                assert_eq!(editor.say(&session, &words).await.unwrap(), StopReason::EndTurn);
+            }
+            let (asking, of) = (editor.clone(), session.clone());
+            let turn = tokio::spawn(async move { asking.say(&of, "/compact").await });
+            until("the summary is asked for", || scene.model.requests().len() > TIMES).await;
+            editor.cancel(&session);
+            assert_eq!(turn.await.unwrap().unwrap(), StopReason::Cancelled);
+            assert_eq!(editor.say(&session, "Go on.").await.unwrap(), StopReason::EndTurn);
+        })
+        .await;
+    let last = scene.turns().pop().unwrap();
+    assert_eq!(last.shows_times("Here. And this answer"), TIMES, "{}", last.shape());
 }
 
 #[tokio::test]

@@ -38,13 +38,13 @@ pub const REJECTS: Person = Person::Picks(PermissionOptionKind::RejectOnce);
 #[derive(Clone)]
 pub struct Editor {
     pub connection: ConnectionTo<Agent>,
-    heard: Arc<Heard>,
+    learnt: Arc<Learnt>,
     process: i32,
 }
 
-/// What an editor was told.
+/// What an editor has learnt.
 #[derive(Default)]
-struct Heard {
+struct Learnt {
     updates: Mutex<Vec<(SessionId, Value)>>,
     questions: Mutex<Vec<Value>>,
 }
@@ -81,14 +81,14 @@ impl<'a> Played<'a> {
         let mut child = self.scene.command(&arguments).stdin(Stdio::piped()).spawn().unwrap();
         let process = child.id().unwrap().cast_signed();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let heard: Arc<Heard> = Arc::default();
-        let (told, asked, person) = (Arc::clone(&heard), Arc::clone(&heard), self.person);
+        let learnt: Arc<Learnt> = Arc::default();
+        let (shown, asked, person) = (Arc::clone(&learnt), Arc::clone(&learnt), self.person);
         let client = Client
             .v1()
             .on_receive_notification(
                 async move |update: SessionNotification, _cx| {
                     let value = serde_json::to_value(&update.update).unwrap();
-                    told.updates.lock().unwrap().push((update.session_id, value));
+                    shown.updates.lock().unwrap().push((update.session_id, value));
                     Ok(())
                 },
                 on_receive_notification!(),
@@ -111,7 +111,7 @@ impl<'a> Played<'a> {
             let hello = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(can);
             let met = connection.send_request(hello).block_task().await?;
             assert_eq!(met.protocol_version, ProtocolVersion::V1);
-            Ok(what(Editor { connection, heard, process }).await)
+            Ok(what(Editor { connection, learnt, process }).await)
         });
         let done = tokio::time::timeout(PATIENCE * 3, playing).await.expect("the editor is done in time").unwrap();
         let ended = tokio::time::timeout(PATIENCE, child.wait()).await.expect("the program ends in time").unwrap();
@@ -191,7 +191,7 @@ impl Editor {
 
     /// All updates of a session so far.
     pub fn updates(&self, session: &SessionId) -> Vec<Value> {
-        let updates = self.heard.updates.lock().unwrap();
+        let updates = self.learnt.updates.lock().unwrap();
         updates.iter().filter(|(of, _)| of == session).map(|(_, update)| update.clone()).collect()
     }
 
@@ -222,7 +222,7 @@ impl Editor {
 
     /// What the person was asked.
     pub fn questions(&self) -> Vec<Value> {
-        self.heard.questions.lock().unwrap().clone()
+        self.learnt.questions.lock().unwrap().clone()
     }
 
     pub fn kill(&self) {

@@ -122,8 +122,8 @@ async fn a_mode_holds_from_the_next_call_on_and_is_said_under_both_names() {
                 let set = editor.connection.send_request(request).block_task().await;
                 assert_eq!(set.is_ok(), works, "{mode}: {set:?}");
             }
-            let told = editor.of_kind(&session, "current_mode_update").pop().unwrap();
-            assert_eq!(told["currentModeId"], "read_only");
+            let update = editor.of_kind(&session, "current_mode_update").pop().unwrap();
+            assert_eq!(update["currentModeId"], "read_only");
             let options = editor.of_kind(&session, "config_option_update").pop().unwrap();
             let mode: &Value = &options["configOptions"][0];
             assert_eq!((&mode["id"], &mode["currentValue"]), (&json!("mode"), &json!("read_only")));

@@ -141,7 +141,7 @@ async fn a_cancelled_turn_ends_as_cancelled_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn a_cancellation_right_behind_its_prompt_is_heard() {
+async fn a_cancellation_right_behind_its_prompt_finds_it() {
     let stalled = Step::failing(Fault::StallAfter { bytes: 0 });
     let scene = Scene::start(Script::new([stalled, Step::text("Here.")])).await;
     Played::new(&scene, ALLOWS)
