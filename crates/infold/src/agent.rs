@@ -34,7 +34,7 @@ use crate::failure::Refused;
 use crate::settings::Settings;
 use others::OthersFor;
 
-pub use conversation::{Conversation, FaceEvent, Opening, PendingQuestion, Spoken, words};
+pub use conversation::{Conversation, FaceEvent, ConversationSetup, PendingQuestion, Spoken, words};
 pub use carry_out::{CarriedOut, carry_out};
 pub use figures::{SessionFigures, components};
 pub use flags::AgentFlags;

@@ -23,7 +23,7 @@ use super::commands;
 use super::errors::{error_of, under_way};
 use super::options::{SessionOptions, id_of};
 use super::updates::{ShownSession, said};
-use crate::agent::{AgentFlags, Conversation, ENDING_MAX, FaceEvent, Opening};
+use crate::agent::{AgentFlags, Conversation, ENDING_MAX, FaceEvent, ConversationSetup};
 
 pub use turn::Turn;
 
@@ -202,7 +202,7 @@ impl EditorSession {
         let (events, _nobody_watches) = unbounded_channel();
         let (invocation, engine) = (conversation.invocation().clone(), conversation.engine().clone());
         let (folder, servers) = (self.folder.clone(), Vec::new());
-        let mut forked = Conversation::open_beside(Opening { invocation, engine, flags, folder, servers, events }).await?;
+        let mut forked = Conversation::open_beside(ConversationSetup { invocation, engine, flags, folder, servers, events }).await?;
         let kept = forked.keep_opening().await;
         let id = forked.session_id();
         forked.close().await;

@@ -27,7 +27,7 @@ use super::prompt::words_of;
 use super::servers::handed_over;
 use super::session::{EditorSession, Talk, Turn, model_of};
 use super::updates::{EditorShows, ShownSession};
-use crate::agent::{AgentFlags, Conversation, ENDING_MAX, Opening, folder_of, take_flags};
+use crate::agent::{AgentFlags, Conversation, ENDING_MAX, ConversationSetup, folder_of, take_flags};
 use crate::commands::Invocation;
 use crate::failure::Refused;
 use crate::parts::command_error;
@@ -150,7 +150,7 @@ impl EditorSessions {
         take_flags(&self.flags, &mut invocation);
         let handed = handed_over(servers, &invocation.in_force.settings.gateway);
         let (sender, events) = unbounded_channel();
-        let conversation = Conversation::open_beside(Opening {
+        let conversation = Conversation::open_beside(ConversationSetup {
             invocation,
             engine: self.engine.clone(),
             flags,

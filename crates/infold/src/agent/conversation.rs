@@ -60,7 +60,7 @@ pub enum Spoken {
 }
 
 /// What a conversation is opened with.
-pub struct Opening {
+pub struct ConversationSetup {
     /// The settings and the environment.
     pub invocation: Invocation,
     /// The engine.
@@ -106,7 +106,7 @@ impl Conversation {
         servers: Vec<ServerEntry>,
         events: mpsc::UnboundedSender<FaceEvent>,
     ) -> anyhow::Result<Self> {
-        let opening = Opening { invocation, engine, flags, folder, servers, events };
+        let opening = ConversationSetup { invocation, engine, flags, folder, servers, events };
         let mut conversation = Self::open_beside(opening).await?;
         let (engine, cancelled) = (conversation.engine.clone(), conversation.cancelled.clone());
         conversation.timers = Some(tokio::spawn(async move { engine.run_timers(cancelled).await }));
@@ -115,8 +115,8 @@ impl Conversation {
 
     /// The same where several conversations share an engine: whoever has it keeps time for it, and waits at the end until
     /// everything is on disk.
-    pub async fn open_beside(opening: Opening) -> anyhow::Result<Self> {
-        let Opening { mut invocation, engine, flags, folder, servers, events } = opening;
+    pub async fn open_beside(opening: ConversationSetup) -> anyhow::Result<Self> {
+        let ConversationSetup { mut invocation, engine, flags, folder, servers, events } = opening;
         let started = Started::of(&flags, &invocation, &engine, &folder).await?;
         keep_model(&flags, started.session.beginning.as_ref(), &mut invocation);
         let cancelled = CancellationToken::new();
