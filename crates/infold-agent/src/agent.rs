@@ -82,6 +82,18 @@ impl CodingAgent {
         words: Vec<ThreadEntry>,
     ) -> Result<String, Stop> {
         self.begin_run();
+        self.take_over(beginning, skills, words).await?;
+        self.work(&Thread::Main).await?;
+        Ok(self.last_words())
+    }
+
+    /// Adds words to the main thread, and asks nobody. They are on disk when this returns.
+    pub async fn take_over(
+        &self,
+        beginning: Beginning,
+        skills: Vec<String>,
+        words: Vec<ThreadEntry>,
+    ) -> Result<(), Stop> {
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(SessionRecord::Began(beginning));
@@ -101,9 +113,7 @@ impl CodingAgent {
             records.push(SessionRecord::Said { thread: Thread::Main, entries: words });
         }
         self.run_state().breakers.values_mut().for_each(CompactionBreaker::person_spoke);
-        self.record(records).await?;
-        self.work(&Thread::Main).await?;
-        Ok(self.last_words())
+        self.record(records).await
     }
 
     /// A new run: its bounds count from here, and it can be interrupted by itself.

@@ -9,12 +9,17 @@ use crate::session::OpenCall;
 use crate::setup::{ApprovalQuestion, ApprovalReply, WhoIsAsked};
 use crate::stop::Stop;
 use crate::tools::FileTexts;
-use crate::tools::approval::{Approval, ApprovalRules};
+use crate::tools::approval::{Approval, ApprovalMode, ApprovalRules};
 
 impl CodingAgent {
     /// What may be done without asking, as of now.
     pub fn rules_now(&self) -> ApprovalRules {
         self.approvals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes what may be done without asking, from the next call on. What a person has approved meanwhile stays approved.
+    pub fn approve_by(&self, mode: ApprovalMode) {
+        self.approvals.lock().unwrap_or_else(PoisonError::into_inner).mode = mode;
     }
 
     /// Whether a call may run; if not, the error is for the model to read.

@@ -71,11 +71,13 @@ impl CodingAgent {
             Err(error) => return Err(Stop::of_engine(error)),
         };
         let start = self.branch_start(thread, &opened, description, prompt.as_deref());
-        let (branch, call) = (opened.branch_id.clone(), call.id.clone());
-        self.record(vec![SessionRecord::Opened { thread: thread.clone(), call, branch, start }]).await?;
+        let (branch, call_id) = (opened.branch_id.clone(), call.id.clone());
+        self.record(vec![SessionRecord::Opened { thread: thread.clone(), call: call_id.clone(), branch, start }])
+            .await?;
         self.tell(AgentEvent::BranchOpened {
             branch_id: opened.branch_id.to_string(),
             parent: thread.clone(),
+            call_id,
             description: description.to_owned(),
             budget_tokens: opened.budget_tokens,
         });

@@ -83,6 +83,8 @@ pub enum AgentEvent {
         branch_id: String,
         /// The thread that opened it.
         parent: Thread,
+        /// The id of the call that opened it.
+        call_id: String,
         /// What it is for.
         description: String,
         /// The tokens that it may use.

@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::commands::{
-    approve, chat, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay, rescue,
-    result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
+    acp, approve, chat, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay,
+    rescue, result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -127,6 +127,8 @@ pub enum Command {
     Chat(Box<chat::ChatArgs>),
     /// Have infold's own agent do something in this folder, without asking back
     Exec(Box<exec::ExecArgs>),
+    /// Serve infold's own agent to an editor, by the Agent Client Protocol over stdio
+    Acp(acp::AcpArgs),
     /// Go back to an earlier point of a session of infold's own agent, with the files that it wrote
     Rewind(rewind::RewindArgs),
     /// Write all of a session of infold's own agent, as JSON lines or Markdown
@@ -261,6 +263,7 @@ impl Cli {
             | Command::Demo
             | Command::Run(_)
             | Command::Exec(_)
+            | Command::Acp(_)
             | Command::Chat(_)
             | Command::Rewind(_)
             | Command::Export(_)

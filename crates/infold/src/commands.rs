@@ -1,5 +1,6 @@
 //! The commands, one file each, and the [`Invocation`] that most of them get.
 
+pub mod acp;
 pub mod approve;
 pub mod chat;
 pub mod completions;
@@ -35,6 +36,8 @@ pub mod tend;
 pub mod tools;
 pub mod top;
 
+use std::path::Path;
+
 use crate::cli::{Cli, Command, Globals};
 use crate::data_folder::{self, DataFolder};
 use crate::failure;
@@ -61,6 +64,13 @@ impl Invocation {
         let warnings = in_force.warnings.iter().filter(|_| !globals.quiet);
         warnings.for_each(|warning| failure::tell("warning", warning));
         Ok(Self { in_force, output, globals, surroundings })
+    }
+
+    /// The same in another folder, whose project may have settings of its own.
+    pub(crate) fn in_folder(&self, folder: &Path) -> anyhow::Result<Self> {
+        let flags = FlagValues { set: self.globals.set.clone(), listen: None, data: self.globals.data.clone() };
+        let surroundings = Surroundings { folder: Some(folder.to_owned()), ..self.surroundings.clone() };
+        Self::new(flags, self.globals.clone(), surroundings, self.output)
     }
 
     fn logging(&self) -> Logging {
@@ -105,6 +115,7 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Demo => demo::run(load()?),
         Command::Run(args) => run::run(&args, load()?),
         Command::Exec(args) => exec::run(*args, load()?),
+        Command::Acp(args) => acp::run(args, load()?),
         Command::Chat(args) => chat::run(*args, load()?),
         Command::Rewind(args) => rewind::run(&args, &load()?),
         Command::Export(args) => export::run(&args, &load()?),

@@ -44,6 +44,11 @@ impl Refused {
         self
     }
 
+    /// Whether programs recognise this refusal by that code.
+    pub fn has_code(&self, code: &str) -> bool {
+        self.code == code
+    }
+
     /// What is wrong, without the hint.
     pub fn message(&self) -> &str {
         &self.message

@@ -12,7 +12,7 @@ mod variables;
 mod way;
 
 pub use configured::configured;
-pub use entries::{LoadedServer, LoadedState, load};
+pub use entries::{LoadedServer, LoadedState, is_own, load};
 pub use hosting::start;
 pub use import::{AddedServers, Import, ImportScope, ImportSource, ImportedServer, add_servers};
 pub use logins::{LoginTarget, login_store, login_target, store_wish};

@@ -3,6 +3,7 @@
 //! Each command is one file of `commands`. Results go to standard output and everything else to
 //! standard error; how a command ends is in `failure`.
 
+mod acp;
 mod agent;
 mod chat;
 mod cli;

@@ -22,6 +22,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::acp;
 use crate::cli::Globals;
 use crate::draw::Paint;
 use crate::output;
@@ -77,6 +78,7 @@ impl Logging {
         let filter = Targets::new()
             .with_default(others)
             .with_target(infold_mcp::HELD_TO_ERROR_LOG_TARGET, self.level.min(LevelFilter::ERROR))
+            .with_target(acp::HELD_TO_ERROR_LOG_TARGET, self.level.min(LevelFilter::ERROR))
             .with_target("infold", self.level);
         match self.format {
             LogFormat::Json => layer.json().flatten_event(true).with_filter(filter).boxed(),

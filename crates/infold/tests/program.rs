@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stdout, reason = "`cargo xtask torture` reads the figures of long runs")]
 
+mod acp;
 mod agent;
 mod agent_context;
 mod agent_fence;

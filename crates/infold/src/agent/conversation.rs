@@ -92,7 +92,8 @@ pub struct Conversation {
     gateway: Option<Arc<Gateway>>,
     events: mpsc::UnboundedSender<FaceEvent>,
     cancelled: CancellationToken,
-    timers: JoinHandle<()>,
+    /// What keeps time for the engine; `None` if somebody else does.
+    timers: Option<JoinHandle<()>>,
     /// The agent; `None` only while it is replaced by another one.
     agent: Option<Arc<CodingAgent>>,
     from: Option<String>,
@@ -103,18 +104,23 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Opens a conversation.
+    /// Opens a conversation that has its engine for itself.
     pub async fn open(start: ConversationStart) -> anyhow::Result<Self> {
+        let mut conversation = Self::open_beside(start).await?;
+        let (engine, cancelled) = (conversation.engine.clone(), conversation.cancelled.clone());
+        conversation.timers = Some(tokio::spawn(async move { engine.run_timers(cancelled).await }));
+        Ok(conversation)
+    }
+
+    /// The same where several conversations share an engine: whoever has it keeps time for it, and waits at the end until
+    /// everything is on disk.
+    pub async fn open_beside(start: ConversationStart) -> anyhow::Result<Self> {
         let ConversationStart { mut invocation, engine, flags, folder, servers, events } = start;
         let started = Started::of(&flags, &invocation, &engine, &folder).await?;
         keep_model(&flags, started.session.beginning.as_ref(), &mut invocation);
         let cancelled = CancellationToken::new();
         let gateway = gateway::start(&invocation, &engine, &cancelled, servers);
-        let timers = tokio::spawn({
-            let (engine, cancelled) = (engine.clone(), cancelled.clone());
-            async move { engine.run_timers(cancelled).await }
-        });
-        let (agent, from, opening, sandbox, run) = (None, None, Vec::new(), String::new(), None);
+        let (agent, from, opening, sandbox, run, timers) = (None, None, Vec::new(), String::new(), None, None);
         let mut conversation = Self {
             invocation,
             flags,
@@ -130,7 +136,11 @@ impl Conversation {
             sandbox,
             run,
         };
-        conversation.enter(started).await?;
+        if let Err(error) = conversation.enter(started).await {
+            // Its servers would go on without it.
+            conversation.cancelled.cancel();
+            return Err(error);
+        }
         conversation.opening.extend(conversation.flags.pinned());
         Ok(conversation)
     }
@@ -189,6 +199,13 @@ impl Conversation {
         opening.extend(words);
         self.start(opening)?;
         Ok(SayOutcome::Started)
+    }
+
+    /// Puts on disk what was said in the session that this one begins from, before anything is said here.
+    pub async fn keep_opening(&mut self) -> anyhow::Result<()> {
+        let (agent, opening) = (self.agent()?, std::mem::take(&mut self.opening));
+        let beginning = beginning(&self.invocation, &self.folder, self.from.clone(), agent.memories());
+        Ok(agent.take_over(beginning, self.flags.skill.clone(), opening).await?)
     }
 
     /// Goes on with work that broke off. Returns whether there was some.
@@ -393,8 +410,10 @@ impl Conversation {
             drop(tokio::time::timeout(super::ENDING_MAX, run).await);
         }
         self.cancelled.cancel();
-        drop(self.timers.await);
-        finish_writing(&self.engine).await;
+        if let Some(timers) = self.timers {
+            drop(timers.await);
+            finish_writing(&self.engine).await;
+        }
     }
 }
 
