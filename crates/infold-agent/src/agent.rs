@@ -3,7 +3,7 @@
 //! [`AgentSession`] says what a thread needs; here it is done. Everything that happens is on disk before the next step is
 //! taken from it, and what was stored is what counts: the log and the session in memory have the same words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use infold_core::compaction::CompactionBreaker;
@@ -51,22 +51,16 @@ pub(crate) struct RunState {
     pub(crate) breakers: HashMap<Thread, CompactionBreaker>,
     /// Tokens of each thread's entries, as far as they were counted.
     pub(crate) counted: HashMap<Thread, Vec<u64>>,
-    /// The ids of the session's calls: none is given twice.
-    pub(crate) calls: HashSet<String>,
+    /// Tokens of instructions and tools, as they were counted last.
+    pub(crate) fixed_tokens: Option<u64>,
+    /// The ids of the session's calls, with those of answers that are not recorded yet.
+    pub(crate) calls: BTreeSet<String>,
 }
 
 impl CodingAgent {
     /// An agent in a session: a new one, or one that its log led to.
     pub fn new(setup: AgentSetup, session: AgentSession) -> Self {
-        let entries = session.threads.values().flat_map(|thread| &thread.entries);
-        let calls = entries.filter_map(|entry| match entry {
-            ThreadEntry::Call { id, .. } => Some(id.clone()),
-            ThreadEntry::User { .. }
-            | ThreadEntry::Assistant { .. }
-            | ThreadEntry::Reasoning { .. }
-            | ThreadEntry::Result { .. } => None,
-        });
-        let run = Mutex::new(RunState { calls: calls.collect(), ..RunState::default() });
+        let run = Mutex::new(RunState { calls: session.calls.clone(), ..RunState::default() });
         let approvals = Mutex::new(setup.approvals.clone());
         let interrupted = Mutex::new(setup.cancelled.child_token());
         let appending = tokio::sync::Mutex::new(());

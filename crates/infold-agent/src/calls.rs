@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::agent::CodingAgent;
 use crate::own_tools;
+use crate::pacing;
 use crate::record::{SessionRecord, SkillPlace};
 use crate::session::OpenCall;
 use crate::setup::OtherCall;
@@ -77,10 +78,13 @@ impl CodingAgent {
     }
 
     async fn run_local(&self, thread: &Thread, tool: LocalTool, call: &OpenCall) -> Result<ToolOutput, Stop> {
-        let read = match LocalCall::read(tool, &call.arguments) {
+        let mut read = match LocalCall::read(tool, &call.arguments) {
             Ok(read) => read,
             Err(problem) => return Ok(ToolOutput::failed(problem)),
         };
+        if pacing::names_part(call) {
+            read = read.showing_at_most(self.part_bytes(thread).await);
+        }
         let workplace = &self.setup.workplace;
         let approval = decide(&read, &self.rules_now());
         // Nobody is asked about a change that would not come about.
@@ -145,7 +149,7 @@ impl CodingAgent {
     /// Reads part of a stored result, or searches all that the thread may read.
     async fn read_stored(&self, thread: &Thread, arguments: &Value) -> ToolOutput {
         let number = |name: &str| arguments[name].as_u64().and_then(|number| usize::try_from(number).ok());
-        let limit_bytes = number("limit").unwrap_or(READ_BYTES);
+        let limit_bytes = number("limit").unwrap_or(READ_BYTES).min(self.part_bytes(thread).await);
         let pattern = arguments["pattern"].as_str().map(str::to_owned);
         let engine = &self.setup.engine;
         let asking = Some(thread.to_string());
@@ -190,10 +194,15 @@ impl CodingAgent {
             tool: call.tool.clone(),
             arguments: call.arguments.to_string(),
             text: output.text.clone(),
+            room: self.room_for(thread, call, &output.text).await,
         };
         let taken = self.setup.engine.take_in_own(&self.setup.who, &self.own(thread), result).await;
         let (shown, folded) = match taken {
-            Ok(taken) => (taken.shown, taken.folded),
+            Ok(taken) => {
+                let is_stored = taken.ref_id.is_some();
+                let hint = if is_stored { self.how_to_read(thread, call, &output.text).await } else { String::new() };
+                (taken.shown + &hint, taken.folded)
+            }
             // What cannot be stored is shown as it is. The log is scrubbed in any case.
             Err(error) => {
                 self.warn_once(format!("results are not offloaded: {error}"));

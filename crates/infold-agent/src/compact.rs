@@ -117,7 +117,7 @@ impl CodingAgent {
         let to_compact = ThreadToCompact {
             items: &items,
             item_tokens: &sizes,
-            pinned: &[],
+            pinned: &pinned(&entries),
             branches: &[],
             notes: &notes,
             earlier: earlier.as_ref(),
@@ -329,6 +329,12 @@ fn said(entries: &[ThreadEntry]) -> String {
         | ThreadEntry::Result { .. } => None,
     });
     words.collect::<Vec<_>>().join("\n")
+}
+
+/// The places of what a person has pinned.
+fn pinned(entries: &[ThreadEntry]) -> Vec<usize> {
+    let is_pinned = |entry: &ThreadEntry| matches!(entry, ThreadEntry::User { by: SpokenBy::PersonPinned, .. });
+    (0..entries.len()).filter(|at| is_pinned(&entries[*at])).collect()
 }
 
 /// Entries as items of a transcript, one for one.

@@ -59,6 +59,8 @@ pub enum ThreadEntry {
 pub enum SpokenBy {
     /// A person's.
     Person,
+    /// A person's, pinned: they stay word for word whatever is compacted.
+    PersonPinned,
     /// The agent's own: a brief, a summary, a note.
     Agent,
 }
@@ -87,7 +89,7 @@ impl ThreadEntry {
         match self {
             Self::User { text, by } => {
                 let voice = match by {
-                    SpokenBy::Person => Voice::Person,
+                    SpokenBy::Person | SpokenBy::PersonPinned => Voice::Person,
                     SpokenBy::Agent => Voice::Client,
                 };
                 Kind::User { text: text.clone(), voice }

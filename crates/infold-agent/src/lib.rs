@@ -15,6 +15,7 @@ mod compact;
 mod entry;
 pub mod instructions;
 mod own_tools;
+mod pacing;
 pub mod points;
 pub mod provider;
 pub mod record;

@@ -21,6 +21,11 @@ pub(crate) const NOTES: &str = "notes";
 /// Activates a skill.
 pub(crate) const SKILL: &str = "skill";
 
+/// Whether a tool is one of them.
+pub(crate) fn is_own(tool: &str) -> bool {
+    [BRANCH_CREATE, BRANCH_RETURN, READ_RESULT, COMPACT_CONTEXT, NOTES, SKILL].contains(&tool)
+}
+
 /// Their definitions.
 pub(crate) fn definitions(instructions: &Instructions) -> Vec<ToolDefinition> {
     let mut tools = vec![

@@ -123,6 +123,37 @@ pub enum SessionRecord {
     },
 }
 
+impl SessionRecord {
+    /// The ids of the calls that it adds to its session.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let entries: &[ThreadEntry] = match self {
+            Self::Said { entries, .. } | Self::Answered { entries, .. } => entries,
+            // What a branch or a thread begins with was said before.
+            Self::Opened { .. }
+            | Self::Compacted { .. }
+            | Self::Began(_)
+            | Self::Waiting { .. }
+            | Self::WaitingTaken { .. }
+            | Self::ModelChosen { .. }
+            | Self::Instructed(_)
+            | Self::Result { .. }
+            | Self::Folded { .. }
+            | Self::Noted { .. }
+            | Self::SkillUsed { .. }
+            | Self::Rewound { .. }
+            | Self::Finished { .. } => &[],
+        };
+        let id = |entry: &ThreadEntry| match entry {
+            ThreadEntry::Call { id, .. } => Some(id.clone()),
+            ThreadEntry::User { .. }
+            | ThreadEntry::Assistant { .. }
+            | ThreadEntry::Reasoning { .. }
+            | ThreadEntry::Result { .. } => None,
+        };
+        entries.iter().filter_map(id).collect()
+    }
+}
+
 /// Where the instructions of a skill are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

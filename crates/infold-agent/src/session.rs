@@ -3,7 +3,7 @@
 //! What must hold: each thread's entries are what its model is sent, in order; a result is in the thread of its call; going
 //! back gives exactly what was there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use infold_core::compaction::SummaryFacts;
 use infold_core::{BranchId, Thread};
@@ -32,6 +32,8 @@ pub struct AgentSession {
     pub records: u64,
     /// How often it went back to an earlier record.
     pub rewinds: u64,
+    /// The ids of all calls, also of those that a compaction or a rewind took out: none is given twice.
+    pub calls: BTreeSet<String>,
 }
 
 /// A thread of a session.
@@ -88,6 +90,7 @@ impl AgentSession {
     pub(crate) fn and(mut self, log: Vec<NumberedRecord>) -> Self {
         let records = log.last().map_or(self.records, |(seq, _)| *seq);
         self.rewinds += log.iter().filter(|(_, record)| matches!(record, SessionRecord::Rewound { .. })).count() as u64;
+        self.calls.extend(log.iter().flat_map(|(_, record)| record.calls()));
         for (_, record) in live(log) {
             self.apply(record);
         }
@@ -98,6 +101,7 @@ impl AgentSession {
     /// Adds one record, which is not a rewind: those are found when a log is replayed.
     pub fn apply(&mut self, record: SessionRecord) {
         self.records += 1;
+        self.calls.extend(record.calls());
         match record {
             SessionRecord::Began(beginning) => self.beginning = Some(beginning),
             SessionRecord::Instructed(system) => self.system = Some(system),

@@ -114,6 +114,10 @@ pub struct AgentLimits {
     pub thresholds: CompactionThresholds,
     /// The share of the effective window that a compaction has to get below.
     pub compact_target: f64,
+    /// Answers that a thread is to last between two compactions; 0 means that nothing is kept free for them.
+    pub compaction_turns: u64,
+    /// Bytes of a file, or of a part that a call names, that are shown whole at most.
+    pub part_bytes_max: usize,
     /// The share of the effective window above which the model learns how full it is.
     pub note_at: f64,
     /// Characters of a person's words that a summary holds; the rest is read back by a reference.

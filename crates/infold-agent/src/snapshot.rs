@@ -3,7 +3,7 @@
 //! What must hold: a snapshot and the records behind it give the same session as the whole log. One that cannot be read,
 //! or that a rewind went back behind, is not used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use infold_core::Thread;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ struct Head {
     /// How often the session went back.
     #[serde(default)]
     rewinds: u64,
+    /// The ids of all calls so far. A snapshot without them is from before they were kept, and is not used.
+    calls: BTreeSet<String>,
     /// The main thread without its entries, which follow.
     main: ThreadState,
     /// The other threads.
@@ -46,6 +48,7 @@ pub(crate) fn messages(session: &AgentSession) -> Vec<Value> {
         notes: session.notes.clone(),
         skills: session.skills.clone(),
         rewinds: session.rewinds,
+        calls: session.calls.clone(),
         main,
         threads,
     };
@@ -88,5 +91,6 @@ fn read(messages: &str) -> Option<AgentSession> {
         skills: head.skills,
         records: head.through,
         rewinds: head.rewinds,
+        calls: head.calls,
     })
 }

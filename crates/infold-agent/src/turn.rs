@@ -173,6 +173,7 @@ impl CodingAgent {
             tool_descriptions_tokens: &tools,
             item_tokens: &items,
         });
+        self.run_state().fixed_tokens = Some(budget.fixed_tokens());
         budget
     }
 

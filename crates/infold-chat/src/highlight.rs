@@ -18,6 +18,9 @@ use background::Background;
 /// Lines with more bytes stay plain: no person wrote them.
 const LINE_BYTES_MAX: usize = 2_000;
 
+/// Lines of a block that have tones; what comes after them is plain.
+const LINES_MAX: usize = 2_000;
+
 /// What words of a grammar mean. The first one that fits counts, so what is more particular comes first.
 const MEANINGS: [(&str, Tone); 18] = [
     ("comment", Tone::Comment),
@@ -98,7 +101,7 @@ impl Highlighter {
         let other = OTHER_NAMES.iter().find(|(name, _)| *name == language);
         let language = other.map_or(language.clone(), |(_, known)| (*known).to_owned());
         let state = if language.is_empty() { CodeState::Plain } else { CodeState::Waiting };
-        HighlightedCode { highlighter: self.clone(), language, state }
+        HighlightedCode { highlighter: self.clone(), language, lines: 0, state }
     }
 
     /// The grammars, if a language is ready. Begins to make it ready if nobody has.
@@ -120,6 +123,8 @@ fn load() -> SyntaxSet {
 pub struct HighlightedCode {
     highlighter: Highlighter,
     language: String,
+    /// How many lines were read.
+    lines: usize,
     state: CodeState,
 }
 
@@ -137,7 +142,9 @@ impl HighlightedCode {
     pub fn line(&mut self, line: &str) -> Vec<(Tone, String)> {
         let plain = || vec![(Tone::Plain, line.to_owned())];
         let highlighter = self.highlighter.clone();
-        if line.len() > LINE_BYTES_MAX || matches!(self.state, CodeState::Plain) {
+        self.lines += 1;
+        let is_too_much = line.len() > LINE_BYTES_MAX || self.lines > LINES_MAX;
+        if is_too_much || matches!(self.state, CodeState::Plain) {
             return plain();
         }
         let Some(grammars) = highlighter.grammars_for(&self.language) else { return plain() };

@@ -22,7 +22,7 @@ use crate::tones::Palette;
 use blocks::Blocks;
 
 /// A line with more bytes is cut, so that what is kept has a bound.
-const LINE_BYTES_MAX: usize = 8 * 1024;
+const LINE_BYTES_MAX: usize = 4 * 1024;
 
 /// A text in Markdown that is still coming in.
 #[derive(Debug, Clone)]

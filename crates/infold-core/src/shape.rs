@@ -66,6 +66,10 @@ const END_CHARS_MAX_ELSE: usize = 120;
 /// Answers of infold's own tools are never offloaded, nor what a person says. Both have bounds of their own; this bound
 /// is for a tool that only has such a name.
 const OWN_BYTES_MAX: usize = 256 << 10;
+/// In a thread with little room left, this much is shown whole, and this much of what is longer.
+const TIGHT_BYTES_MAX: usize = 2048;
+const TIGHT_LINES_CHARS_MAX: usize = 1000;
+const TIGHT_NAMES_CHARS_MAX: usize = 300;
 /// The words above the lines that are kept.
 const LINES_HEAD: &str = "Lines of it:\n";
 const NEW_LINES_HEAD: &str =
@@ -99,6 +103,18 @@ impl ShapeRules {
         lines_chars_max: 8_000,
         names_chars_max: 2_000,
     };
+
+    /// The same for a thread with little room left: only what is short is shown whole, and less is shown of the rest.
+    #[must_use]
+    pub fn tight(&self) -> Self {
+        Self {
+            file_bytes_max: self.file_bytes_max.min(TIGHT_BYTES_MAX),
+            output_bytes_max: self.output_bytes_max.min(TIGHT_BYTES_MAX),
+            lines_chars_max: self.lines_chars_max.min(TIGHT_LINES_CHARS_MAX),
+            names_chars_max: self.names_chars_max.min(TIGHT_NAMES_CHARS_MAX),
+            ..*self
+        }
+    }
 
     /// Whether a result that a client hands in through the API is too long to be shown whole.
     pub fn offloads_handed_in(&self, result: &ToolResult<'_>) -> bool {

@@ -68,8 +68,8 @@ pub use sessions::ListedSession;
 pub use timers::TimerSettings;
 pub use turn::{
     AnswerHead, AnswerListener, ContextNotes, EndedBranch, IssuedCall, KeptCalls, Legibility, ModelRequest, OwnResult,
-    OwnResultTaken, OwnThread, Prepared, Purpose, ReadyRequest, RunningScript, SearchScope, SearchedBody, Shaping,
-    TurnSettings, Withheld, arguments_hash,
+    OwnResultTaken, OwnThread, Prepared, Purpose, ReadyRequest, ResultRoom, RunningScript, SearchScope, SearchedBody,
+    Shaping, TurnSettings, Withheld, arguments_hash,
 };
 
 /// How many locks there are for sessions with colliding writers. Sessions share them.

@@ -53,12 +53,14 @@ pub(crate) use issued::IssuedCalls;
 pub use issued::{IssuedCall, RunningScript, arguments_hash};
 pub(crate) use last_words::{HeldWords, PendingWords};
 pub use listen::{AnswerHead, AnswerListener, Legibility};
-pub use own_results::{OwnResult, OwnResultTaken};
+pub use own_results::{OwnResult, OwnResultTaken, ResultRoom};
 pub use prepared::{
     ContextNotes, EndedBranch, KeptCalls, ModelRequest, OwnThread, Prepared, Purpose, ReadyRequest, Shaping,
     TurnSettings, Withheld,
 };
 pub use search::{SearchScope, SearchedBody};
+#[cfg(test)]
+pub(crate) use take_in::ResultsGiven;
 #[cfg(test)]
 pub(crate) use take_in::TakeIn;
 

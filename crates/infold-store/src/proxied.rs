@@ -240,12 +240,13 @@ fn save_scripted(
     Ok(())
 }
 
+/// A call that was run again is known by its last result.
 fn save_counted(transaction: &Transaction<'_>, key: &str, counted: &CountedCall) -> Result<(), StoreError> {
     let (blob, shown) = counted.offloaded.as_ref().map(|(blob, shown)| (blob.as_str(), shown)).unzip();
     transaction
         .prepare_cached(
             "INSERT INTO counted (session_id, call, content, blob, shown) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (session_id, call) DO NOTHING",
+             ON CONFLICT (session_id, call) DO UPDATE SET content = ?3, blob = ?4, shown = ?5",
         )?
         .execute(params![key, counted.call, counted.content, blob, shown])?;
     Ok(())

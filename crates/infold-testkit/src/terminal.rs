@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -24,6 +25,8 @@ const TYPED_CHARS: usize = 40;
 /// How much of what tmux says is read at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+static TERMINALS: AtomicU32 = AtomicU32::new(0);
+
 /// An agent in a terminal. The agent and its terminal end when this is dropped.
 pub struct TmuxTerminal {
     socket: PathBuf,
@@ -35,7 +38,8 @@ pub struct TmuxTerminal {
 impl TmuxTerminal {
     /// Starts `agent` in a terminal of its own with this many columns and rows, whose socket lies in `folder`.
     pub async fn start(folder: &Path, agent: &Command, size: (u16, u16)) -> Result<Self> {
-        let socket = folder.join("terminal");
+        // A server that is about to end takes no new terminal, so each has one of its own.
+        let socket = folder.join(format!("terminal-{}", TERMINALS.fetch_add(1, Ordering::Relaxed)));
         let agent = agent.as_std();
         let mut command = Command::new("tmux");
         command.env_clear().envs(agent.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -140,6 +140,8 @@ fn limits(settings: &Settings) -> AgentLimits {
             summary_reserve_tokens: agent.summary_reserve,
         },
         compact_target: agent.compact_target,
+        compaction_turns: agent.compaction_turns,
+        part_bytes_max: settings.shape.file_bytes_max,
         note_at: agent.context_note,
         words_chars_max: agent.words_chars_max,
         summary_chars_max: agent.summary_chars_max,

@@ -6,11 +6,13 @@
 
 mod branches;
 mod context;
+mod edits;
 mod endings;
 mod fallbacks;
 mod fence;
 mod first;
 mod instructions;
+mod keys;
 mod kills;
 mod providers;
 mod repeated_ids;

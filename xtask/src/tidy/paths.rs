@@ -19,10 +19,11 @@ mod tests;
 const HEADING: &str = "## Following one call";
 
 /// What each path may cost a reader: how its first line begins, its files, and their lines.
-const BUDGETS: [PathBudget; 3] = [
+const BUDGETS: [PathBudget; 4] = [
     PathBudget { begins: "`branch_create` over HTTP", files_max: 12, lines_max: 2_500 },
     PathBudget { begins: "`POST /anthropic/v1/messages`", files_max: 16, lines_max: 4_000 },
     PathBudget { begins: "`infold fork FILE`", files_max: 12, lines_max: 2_500 },
+    PathBudget { begins: "`infold exec PROMPT`", files_max: 12, lines_max: 2_500 },
 ];
 
 /// A name that more files define than this does not show where a reader goes next.

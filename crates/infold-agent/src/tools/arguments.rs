@@ -30,6 +30,8 @@ pub struct ReadCall {
     pub(super) path: String,
     pub(super) offset_line: usize,
     pub(super) lines: Option<usize>,
+    /// Bytes of what it shows, if the call or its caller bounds them.
+    pub(super) bytes_max: Option<usize>,
 }
 
 /// What `write` takes.
@@ -80,6 +82,15 @@ pub struct ShellCall {
 }
 
 impl LocalCall {
+    /// The same, showing no more than this of a file; the model learns how to read on.
+    #[must_use]
+    pub fn showing_at_most(self, bytes_max: usize) -> Self {
+        match self {
+            Self::Read(call) => Self::Read(ReadCall { bytes_max: Some(bytes_max), ..call }),
+            other => other,
+        }
+    }
+
     /// Reads the arguments of a call.
     ///
     /// # Errors
@@ -100,6 +111,7 @@ impl LocalCall {
                 path: given.text("path", "name the file")?,
                 offset_line: given.number("offset")?.unwrap_or(1),
                 lines: given.number("limit")?,
+                bytes_max: None,
             }),
             LocalTool::Write => Self::Write(WriteCall {
                 path: given.text("path", "name the file")?,

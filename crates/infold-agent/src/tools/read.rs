@@ -53,12 +53,13 @@ fn shown(content: &[u8], call: &ReadCall, limits: &ToolLimits) -> Result<String,
         return Err(format!("the file has {total} lines: `offset` {} is behind its end", call.offset_line));
     }
     let lines_max = call.lines.unwrap_or(limits.read_lines_max).min(limits.read_lines_max);
+    let bytes_max = call.bytes_max.unwrap_or(limits.shown_bytes_max).min(limits.shown_bytes_max);
     let mut said = String::new();
     let mut last = call.offset_line - 1;
     for (index, line) in text.lines().enumerate().skip(call.offset_line - 1).take(lines_max) {
         let line = format!("{:>6}\t{}\n", index + 1, shortened(line, limits.line_bytes_max));
         // One line is always shown, so that reading on comes to an end.
-        if !said.is_empty() && said.len() + line.len() > limits.shown_bytes_max {
+        if !said.is_empty() && said.len() + line.len() > bytes_max {
             break;
         }
         said.push_str(&line);

@@ -4,11 +4,13 @@
 //! So a command is started by a step of infold's own (`infold confine`), which calls [`restrict`] and then becomes the
 //! command. Two means are used: Landlock, which decides over files, connections and signals, and a filter of system calls,
 //! which takes away what no build or test needs. Neither covers rights and owners of files: a command can still change those
-//! of the user's files elsewhere, and not what is in them.
+//! of the user's files elsewhere, and not what is in them. Where the kernel has no Landlock that is good enough,
+//! [`bubblewrap`] decides over files, if it works.
 //!
 //! What must hold: the level is tried and said, and never quietly lower. A command that would get less than what was said
 //! is not run.
 
+mod bubblewrap;
 mod filter;
 mod rights;
 mod rules;
@@ -18,7 +20,7 @@ mod trial;
 mod tests;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,8 @@ pub enum SandboxWish {
     Required,
     /// As good as this machine can.
     Best,
+    /// The same, with bubblewrap before Landlock.
+    Bubblewrap,
     /// None.
     Off,
 }
@@ -63,6 +67,18 @@ pub struct Confinement {
 }
 
 impl Confinement {
+    /// What a command begins with that is confined like this: the steps before the command itself.
+    pub fn steps(&self, program: &Path, level: SandboxLevel) -> Vec<OsString> {
+        if level == SandboxLevel::NONE {
+            return Vec::new();
+        }
+        let mut steps = if level.has_bubblewrap { bubblewrap::steps(self) } else { Vec::new() };
+        steps.push(program.into());
+        steps.extend(self.arguments(level));
+        steps.push("--".into());
+        steps
+    }
+
     /// The arguments of `infold confine` that ask for this, and for at least the level that was said.
     pub fn arguments(&self, level: SandboxLevel) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["confine".into()];
@@ -72,6 +88,7 @@ impl Confinement {
             NetworkAccess::Open => arguments.push("--network".into()),
             NetworkAccess::Closed => {}
         }
+        arguments.extend(level.has_bubblewrap.then(|| "--without-landlock".into()));
         arguments.extend(["--landlock-min".into(), level.landlock_abi.to_string().into()]);
         arguments.extend(level.has_filter.then(|| "--filter-required".into()));
         arguments
@@ -83,6 +100,9 @@ impl Confinement {
 pub struct SandboxLevel {
     /// The version of Landlock that is in force; 0 if none is.
     pub landlock_abi: i32,
+    /// Whether bubblewrap is around commands.
+    #[serde(default)]
+    pub has_bubblewrap: bool,
     /// Whether the filter of system calls is in force.
     pub has_filter: bool,
     /// Whether commands can reach the network.
@@ -91,11 +111,17 @@ pub struct SandboxLevel {
 
 impl SandboxLevel {
     /// No sandbox at all.
-    pub const NONE: Self = Self { landlock_abi: 0, has_filter: false, network: NetworkAccess::Open };
+    pub const NONE: Self =
+        Self { landlock_abi: 0, has_bubblewrap: false, has_filter: false, network: NetworkAccess::Open };
 
     /// Whether commands can neither write outside of their folders nor get around that.
     pub fn is_full(self) -> bool {
-        self.landlock_abi >= LANDLOCK_FULL && self.has_filter
+        self.keeps_writes() && self.has_filter
+    }
+
+    /// Whether commands can write only in their folders.
+    fn keeps_writes(self) -> bool {
+        self.landlock_abi >= LANDLOCK_FULL || self.has_bubblewrap
     }
 
     /// The level in words.
@@ -104,6 +130,9 @@ impl SandboxLevel {
             return "commands are not confined: they can do whatever you can".to_owned();
         }
         let files = match self.landlock_abi {
+            _ if self.has_bubblewrap => {
+                "they can write only in their folders (bubblewrap), but can send signals to other processes".to_owned()
+            }
             0 => "they can write wherever you can (this kernel has no Landlock)".to_owned(),
             abi if abi < LANDLOCK_FULL => {
                 format!("they can write only in their folders, but empty files elsewhere (Landlock {abi})")
@@ -153,19 +182,31 @@ pub enum ConfineError {
     Kernel(String),
 }
 
+/// Who decides over files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileRules {
+    /// Landlock, as far as the kernel has it.
+    Landlock,
+    /// Whoever started this process: it is inside of bubblewrap.
+    Elsewhere,
+}
+
 /// Confines the thread that calls it, and everything that it starts, for ever. Whoever calls it then becomes the command.
 /// What the kernel cannot do is left out; the level says what is in force.
 ///
 /// # Errors
 ///
 /// If what was asked for makes no sense here, or the kernel refuses it.
-pub fn restrict(confinement: &Confinement) -> Result<SandboxLevel, ConfineError> {
+pub fn restrict(confinement: &Confinement, files: FileRules) -> Result<SandboxLevel, ConfineError> {
     rights::give_up();
-    let landlock_abi = rules::apply(confinement)?;
+    let landlock_abi = match files {
+        FileRules::Landlock => rules::apply(confinement)?,
+        FileRules::Elsewhere => 0,
+    };
     let has_filter = filter::apply(confinement.network)?;
     let network = match confinement.network {
         NetworkAccess::Closed if has_filter => NetworkAccess::Closed,
         NetworkAccess::Closed | NetworkAccess::Open => NetworkAccess::Open,
     };
-    Ok(SandboxLevel { landlock_abi, has_filter, network })
+    Ok(SandboxLevel { landlock_abi, has_bubblewrap: false, has_filter, network })
 }

@@ -31,6 +31,7 @@ use guarded::GuardedFiles;
 use kept::KeptOutput;
 
 pub use environment::{CleanEnvironment, clean};
+pub(crate) use guarded::GUARDED;
 
 /// Shells, the best one first.
 const SHELLS: [&str; 3] = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
@@ -125,9 +126,7 @@ fn start(call: &ShellCall, workplace: &Workplace, level: SandboxLevel) -> io::Re
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(&setup.program);
     command.arg0("infold").arg("tend").arg(std::process::id().to_string()).arg("--");
-    if level != SandboxLevel::NONE {
-        command.arg(&setup.program).args(setup.confinement.arguments(level)).arg("--");
-    }
+    command.args(setup.confinement.steps(&setup.program, level));
     let shell = SHELLS.iter().find(|shell| std::path::Path::new(shell).exists()).unwrap_or(&"sh");
     command.args([shell, "-c", call.command.as_str()]);
     command.env_clear().envs(setup.environment.kept.iter().map(|(name, value)| (name, value)));

@@ -54,6 +54,9 @@ fn code_of_unknown_languages_and_very_long_lines_are_plain() {
     assert_eq!(shown("no-such", "fn main() {}"), "fn main() {}");
     let long = format!("\"{}\"", "a".repeat(2_000));
     assert_eq!(shown("rust", &long), long);
+    let mut block = LOADED.begin("json");
+    let lines: Vec<_> = (0..2_001).map(|_| block.line("1")).collect();
+    assert_eq!((lines[1_999][0].0, lines[2_000][0].0), (Tone::Number, Tone::Plain));
 }
 
 #[test]

@@ -42,7 +42,9 @@ impl Setup {
     fn process(&mut self) -> String {
         let written = std::mem::take(&mut self.screen.writer);
         self.terminal.process(&written);
-        String::from_utf8(written).unwrap()
+        let written = String::from_utf8(written).unwrap();
+        assert!(clears_from_starts_only(&written), "{written:?}");
+        written
     }
 
     /// Every row that can be seen or scrolled to, without the blank ones at the end.
@@ -62,6 +64,30 @@ impl Setup {
         rows.truncate(rows.len() - blank);
         rows
     }
+}
+
+/// Whether nothing is cleared but from the start of a row. Behind a full row a terminal's cursor is on the last character,
+/// and what clears from there clears that; the emulator is kinder than real terminals.
+fn clears_from_starts_only(written: &str) -> bool {
+    let mut rest = written;
+    let mut is_at_start = true;
+    while let Some(character) = rest.chars().next() {
+        let command = rest.strip_prefix("\x1b[").and_then(|rest| rest.find(|c: char| c.is_ascii_alphabetic()));
+        match command {
+            Some(end) => {
+                let is_clear = matches!(&rest[end + 2..end + 3], "K" | "J");
+                if is_clear && !is_at_start {
+                    return false;
+                }
+                rest = &rest[end + 3..];
+            }
+            None => {
+                is_at_start = character == '\r' || (is_at_start && character == '\n');
+                rest = &rest[character.len_utf8()..];
+            }
+        }
+    }
+    true
 }
 
 fn lines(texts: &[&str]) -> Vec<Line<'static>> {

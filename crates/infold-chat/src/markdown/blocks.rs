@@ -11,8 +11,11 @@ use crate::highlight::HighlightedCode;
 use crate::tones::Tone;
 use crate::wrap::{Breaks, Indent, wrapped};
 
-/// A block of words that is longer is shown in parts.
-const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// A block of words that is longer is shown in parts, because what is not finished is read again for every frame.
+const TEXT_BYTES_MAX: usize = 4 * 1024;
+
+/// The same for tables, whose parts do not look as if they were one.
+const TABLE_BYTES_MAX: usize = 16 * 1024;
 
 /// Quotes and lists inside of each other, at most. What is deeper is words.
 const DEPTH_MAX: usize = 12;
@@ -142,7 +145,7 @@ impl Blocks {
         match &mut self.leaf {
             OpenBlock::Fence { .. } => self.show_code(&rest),
             OpenBlock::Indented { .. } => self.take_indented(&format!("{}{rest}", " ".repeat(CODE_BLANKS))),
-            OpenBlock::Text { source, .. } if source.len() + rest.len() <= TEXT_BYTES_MAX => {
+            OpenBlock::Text { source, .. } if source.len() + rest.len() <= bytes_max(source) => {
                 source.truncate(source.trim_end_matches('\n').len());
                 source.push_str(&rest);
                 source.push('\n');
@@ -287,7 +290,7 @@ impl Blocks {
 
     fn add_text(&mut self, line: &str) {
         match &mut self.leaf {
-            OpenBlock::Text { source, .. } if source.len() + line.len() < TEXT_BYTES_MAX => {
+            OpenBlock::Text { source, .. } if source.len() + line.len() <= bytes_max(source) => {
                 source.push_str(line);
                 source.push('\n');
             }
@@ -445,11 +448,21 @@ impl ListItem {
     }
 }
 
+/// How long the text of a block may become.
+fn bytes_max(source: &str) -> usize {
+    if table_head(source).is_empty() { TEXT_BYTES_MAX } else { TABLE_BYTES_MAX }
+}
+
 /// The first two lines of a table, for its later parts; nothing if it is none.
 fn table_head(source: &str) -> String {
     let mut lines = source.split_inclusive('\n');
     match (lines.next(), lines.next()) {
-        (Some(head), Some(divider)) if marks::divides_table(divider.trim_end()) => format!("{head}{divider}"),
+        // A head that is too long to be repeated is none.
+        (Some(head), Some(divider))
+            if head.len() + divider.len() < TEXT_BYTES_MAX && marks::divides_table(divider.trim_end()) =>
+        {
+            format!("{head}{divider}")
+        }
         _ => String::new(),
     }
 }

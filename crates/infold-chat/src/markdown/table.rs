@@ -67,9 +67,6 @@ impl TableRows {
         let natural: Vec<usize> = (0..self.alignments.len()).map(widest).collect();
         let room = room.checked_sub(BETWEEN_COLUMNS * natural.len().saturating_sub(1))?;
         let needed = |width_max: usize| natural.iter().map(|width| (*width).min(width_max)).sum::<usize>();
-        if natural.is_empty() || needed(COLUMN_WIDTH_MIN) > room {
-            return None;
-        }
         // The widest columns give way first.
         let width_max = (COLUMN_WIDTH_MIN..=room).rev().find(|width_max| needed(*width_max) <= room)?;
         let mut left = room - needed(width_max);

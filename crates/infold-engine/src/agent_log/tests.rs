@@ -9,7 +9,7 @@ use infold_wire::request::Api;
 use serde_json::{Value, json};
 
 use crate::tests::{Bench, code, open, settings};
-use crate::{ModelRequest, OwnResult, OwnThread, Purpose, ReadyRequest, SearchedBody};
+use crate::{ModelRequest, OwnResult, OwnThread, Purpose, ReadyRequest, ResultRoom, SearchedBody};
 
 const SECRET: &str = "ghp_1234567890abcdefghijklmnopqrstuvwxyzAB";
 
@@ -23,7 +23,13 @@ fn of(thread: Thread) -> OwnThread {
 
 fn printed(call_id: &str, text: &str) -> OwnResult {
     let arguments = r#"{"command":"make"}"#.to_owned();
-    OwnResult { call_id: call_id.to_owned(), tool: "shell".to_owned(), arguments, text: text.to_owned() }
+    OwnResult {
+        call_id: call_id.to_owned(),
+        tool: "shell".to_owned(),
+        arguments,
+        text: text.to_owned(),
+        room: ResultRoom::Usual,
+    }
 }
 
 /// A request with one call and its result, and the tool that reads results back.

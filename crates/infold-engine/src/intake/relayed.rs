@@ -10,10 +10,8 @@ use infold_core::{
 use infold_store::CountedCall;
 use serde_json::Value;
 
-use super::{
-    INLINE_BYTES_MAX, REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, can_be_read_back,
-    digest, shape_all,
-};
+use super::shaping::{INLINE_BYTES_MAX, shape_all};
+use super::{REFERENCE_BYTES_MIN, ResultSource, ScrubbedResult, ShownResult, StandIn, can_be_read_back, digest};
 use crate::{Engine, Error, Failure, RelayedCall, RelayedResult, random};
 
 /// A result without secrets, in the forms in which it may be shown.

@@ -4,7 +4,7 @@
 use infold_core::{BlobId, Mentions, Principal, Scrubbed, Thread};
 use infold_store::{Edits, NewBlob, NewDecisions};
 
-use super::take_in::TakeIn;
+use super::take_in::{ResultsGiven, TakeIn};
 use super::{OwnThread, Shaping};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::{Engine, Error, Notice, random};
@@ -20,6 +20,17 @@ pub struct OwnResult {
     pub arguments: String,
     /// All that it gave, not scrubbed yet.
     pub text: String,
+    /// How much its thread has room for.
+    pub room: ResultRoom,
+}
+
+/// How much of a result its thread has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultRoom {
+    /// As much as the bounds for results allow.
+    Usual,
+    /// Little: what is not short is offloaded.
+    Tight,
 }
 
 /// What became of a result.
@@ -43,14 +54,17 @@ impl Engine {
         of: &OwnThread,
         result: OwnResult,
     ) -> Result<OwnResultTaken, Error> {
-        let OwnResult { call_id, tool, arguments, text } = result;
+        let OwnResult { call_id, tool, arguments, text, room } = result;
         let texts = vec![text.clone()];
         let new = NewResult { call_id, tool, arguments, texts, remarks: None, is_all_text: true };
-        let offload = match self.inner.settings.turn.shaping {
-            Shaping::On => Offload::Allowed,
-            Shaping::Off => Offload::No,
+        let offload = match (self.inner.settings.turn.shaping, room) {
+            (Shaping::On, ResultRoom::Usual) => Offload::Allowed,
+            (Shaping::On, ResultRoom::Tight) => Offload::Tight,
+            (Shaping::Off, _) => Offload::No,
         };
-        let take_in = TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default() };
+        let given = ResultsGiven::ByTool;
+        let take_in =
+            TakeIn { thread: of.thread.clone(), results: vec![new], offload, mentions: Mentions::default(), given };
 
         let taken = self.take_in(who, &of.session, take_in).await?;
 

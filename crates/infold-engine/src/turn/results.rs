@@ -11,7 +11,7 @@ use infold_wire::request::Request;
 use super::cache::SessionCache;
 use super::known_session::KnownSession;
 use super::prompt::{AgentTurn, PlanningFault};
-use super::take_in::TakeIn;
+use super::take_in::{ResultsGiven, TakeIn};
 use super::{Purpose, Shaping};
 use crate::intake::{NewResult, Offload, Remarks, ShownResult};
 use crate::{Engine, Failure};
@@ -95,7 +95,7 @@ impl Engine {
         let offload = if may_offload { Offload::Allowed } else { Offload::No };
         let is_worth_it = may_offload && self.wants_mentions(&results);
         let mentions = if is_worth_it { cache.mentioned.in_view(request, plan) } else { Mentions::default() };
-        let take_in = TakeIn { thread: thread.clone(), results, offload, mentions };
+        let take_in = TakeIn { thread: thread.clone(), results, offload, mentions, given: ResultsGiven::ByClient };
 
         let taken = self.take_in(&identity.who, &identity.session, take_in).await?;
 

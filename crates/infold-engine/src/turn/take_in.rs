@@ -23,6 +23,17 @@ pub(crate) struct TakeIn {
     pub(crate) offload: Offload,
     /// What the thread has said and shown before them; see [`Engine::wants_mentions`].
     pub(crate) mentions: Mentions,
+    /// Who gave them.
+    pub(crate) given: ResultsGiven,
+}
+
+/// Who gave results that are taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultsGiven {
+    /// A client sent them. It may change a result that it sent before; that is counted once all the same.
+    ByClient,
+    /// Tools, just now. A call that was run again has another result, which is counted and offloaded like any other.
+    ByTool,
 }
 
 /// What becomes of results that were taken in.
@@ -42,7 +53,7 @@ impl Engine {
     /// In the main thread only what was changed is recorded, so that a plain session writes nothing to disk.
     #[tracing::instrument(skip_all)]
     pub(crate) async fn take_in(&self, who: &Principal, session: &SessionId, new: TakeIn) -> Result<TakenIn, Error> {
-        let TakeIn { thread, results, offload, mentions } = new;
+        let TakeIn { thread, results, offload, mentions, given } = new;
         let counter = self.counter_in(&who.owner, session);
         let source = ResultSource::Request { offload, counter, is_bounded: thread != Thread::Main };
         let results = self.scrub_results(results, mentions, source).await?;
@@ -53,7 +64,7 @@ impl Engine {
         let change = SessionChange::in_session(who, session, ended_branches_for(Some(&thread)));
 
         let propose = |loaded: &Loaded| {
-            let admission = Admission::make(loaded, &thread, &results, counter);
+            let admission = Admission::make(loaded, &thread, &results, (counter, given));
             let new_decisions = NewDecisions { counted: admission.counted, ..NewDecisions::default() };
             let proposal = Proposal { blobs: admission.blobs, new_decisions, ..Proposal::of(admission.commands) };
             Ok((proposal, admission.taken))
@@ -130,14 +141,20 @@ impl ThreadRoom {
 }
 
 impl Admission {
-    fn make(loaded: &Loaded, thread: &Thread, results: &[ScrubbedResult], counter: Counter) -> Self {
+    fn make(
+        loaded: &Loaded,
+        thread: &Thread,
+        results: &[ScrubbedResult],
+        (counter, given): (Counter, ResultsGiven),
+    ) -> Self {
         let mut room = ThreadRoom::of(loaded, thread);
         let mut admission = Self::default();
         if let (ThreadRoom::Over, Some(id)) = (&room, thread.branch()) {
             admission.taken.folded = notice(&loaded.session, id);
         }
         for result in results {
-            let before = loaded.counted.iter().find(|counted| counted.call == result.call);
+            let counted = loaded.counted.iter().find(|counted| counted.call == result.call);
+            let before = counted.filter(|before| given == ResultsGiven::ByClient || is_same(before, result));
             let is_repeated = admission.counted.iter().any(|counted| counted.call == result.call);
             let shown = match before {
                 Some(before) => as_before(before, result),
@@ -191,6 +208,12 @@ impl Admission {
 /// Whether a result was counted when its call was made: one that opened or folded a branch.
 fn was_counted(result: &ScrubbedResult) -> bool {
     ToolEffect::of(result.tool.as_str()).is_some_and(ToolEffect::changes_tree)
+}
+
+/// Whether this is the result that was counted: all of it, or the reference that the gateway has put there.
+fn is_same(before: &CountedCall, result: &ScrubbedResult) -> bool {
+    let is_reference = before.offloaded.as_ref().is_some_and(|(_, text)| *text == result.content.as_str());
+    is_reference || before.content == result.digest()
 }
 
 /// What is sent of a result that was counted before: by the gateway, or by a process that then stopped before it stored the

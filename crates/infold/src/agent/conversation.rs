@@ -142,6 +142,7 @@ impl Conversation {
             conversation.cancelled.cancel();
             return Err(error);
         }
+        conversation.opening.extend(conversation.flags.pinned());
         Ok(conversation)
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use infold_agent::{SpokenBy, ThreadEntry};
 
 use crate::settings::{AgentApproval, AgentProvider};
 
@@ -35,9 +36,19 @@ pub struct AgentFlags {
     /// What may be done without asking [default: the setting agent.approval]
     #[arg(long, value_name = "MODE")]
     pub approval: Option<AgentApproval>,
+    /// Words that the agent keeps as they are, whatever it compacts; can be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub pin: Vec<String>,
     /// A skill that is active from the beginning; can be repeated
     #[arg(long, value_name = "NAME")]
     pub skill: Vec<String>,
+}
+
+impl AgentFlags {
+    /// The words that are kept as they are, for a session to begin with.
+    pub fn pinned(&self) -> impl Iterator<Item = ThreadEntry> {
+        self.pin.iter().map(|text| ThreadEntry::User { text: text.clone(), by: SpokenBy::PersonPinned })
+    }
 }
 
 impl ValueEnum for AgentProvider {

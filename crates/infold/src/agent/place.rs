@@ -73,6 +73,7 @@ fn wish(agent: &AgentPart) -> SandboxWish {
     match agent.sandbox {
         AgentSandbox::Required => SandboxWish::Required,
         AgentSandbox::Best => SandboxWish::Best,
+        AgentSandbox::Bubblewrap => SandboxWish::Bubblewrap,
         AgentSandbox::Off => SandboxWish::Off,
     }
 }

@@ -15,7 +15,8 @@ pub fn bar(figures: &SessionFigures, cells: usize) -> Vec<(Tone, String)> {
     let (mut spans, mut drawn, mut before) = (Vec::new(), 0, 0);
     for component in components {
         before += component.tokens;
-        let until = (u128::from(before) * full as u128 / u128::from(whole.max(1))) as usize;
+        // To the nearest cell, so that what takes most has most.
+        let until = ((u128::from(before) * full as u128 * 2 + u128::from(whole)) / u128::from(whole.max(1)) / 2) as usize;
         if until > drawn {
             spans.push((tone(component.letter), component.letter.to_string().repeat(until - drawn)));
             drawn = until;

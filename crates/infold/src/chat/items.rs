@@ -308,7 +308,7 @@ pub fn of_log(live: &[NumberedRecord]) -> Vec<ChatItem> {
             | SessionRecord::Answered { thread: Thread::Main, entries, .. } => {
                 for entry in entries {
                     match entry {
-                        ThreadEntry::User { text, by: SpokenBy::Person } => items.push(ChatItem::Person(text.clone())),
+                        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => items.push(ChatItem::Person(text.clone())),
                         ThreadEntry::Assistant { text } => items.push(ChatItem::Model(text.clone())),
                         ThreadEntry::Call { id, tool, arguments } => {
                             calls.push((id.clone(), tool.clone(), arguments.clone()));

@@ -85,11 +85,11 @@ impl Chat {
         let replies = asked.replies();
         let reply = match key.code {
             KeyCode::Up if is_empty => {
-                asked.marked = asked.marked.saturating_sub(1);
+                asked.marked = Some(asked.marked.unwrap_or(1).saturating_sub(1));
                 return true;
             }
             KeyCode::Down if is_empty => {
-                asked.marked = (asked.marked + 1).min(replies.len() - 1);
+                asked.marked = Some(asked.marked.map_or(0, |marked| (marked + 1).min(replies.len() - 1)));
                 return true;
             }
             KeyCode::Char(digit) if is_empty && key.modifiers.is_empty() => {
@@ -99,9 +99,11 @@ impl Chat {
                     None => return false,
                 }
             }
-            KeyCode::Enter if !asked.takes_enter() => return false,
-            KeyCode::Enter if is_empty && key.modifiers.is_empty() => match replies.into_iter().nth(asked.marked) {
-                Some((reply, _)) => reply,
+            KeyCode::Enter if is_empty && key.modifiers.is_empty() => match asked.marked {
+                Some(marked) => match replies.into_iter().nth(marked) {
+                    Some((reply, _)) => reply,
+                    None => return true,
+                },
                 None => return true,
             },
             KeyCode::Enter if key.modifiers.is_empty() => {

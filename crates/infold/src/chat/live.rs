@@ -150,12 +150,12 @@ fn question(asked: &AskedQuestion, count: usize, shape: &Shape, rows: usize) -> 
         lines.extend(shown.lines.into_iter().take(left));
     }
     for (at, (_, words)) in replies.iter().enumerate() {
-        let (mark, tone) = if at == asked.marked { ("›", Tone::Accent) } else { (" ", Tone::Plain) };
+        let (mark, tone) = if asked.marked == Some(at) { ("›", Tone::Accent) } else { (" ", Tone::Plain) };
         lines.push(shape.fitted(&[(tone, format!("{mark} {} {words}", at + 1))]));
     }
     lines.push(shape.fitted(&[(
         Tone::Faint,
-        "A number or Enter answers; or type what to do instead, and Enter refuses with that.".to_owned(),
+        "A number answers. Or type what to do instead: Enter refuses with that.".to_owned(),
     )]));
     lines
 }

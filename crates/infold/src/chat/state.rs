@@ -4,7 +4,7 @@
 //! typed are somewhere on the screen until they are said.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use infold_agent::setup::ApprovalReply;
 use infold_agent::watch::AgentEvent;
@@ -18,9 +18,6 @@ use serde_json::Value;
 use super::completion::Completion;
 use super::items::{ChatItem, FinishedCall, Folding, NoteKind, Shape, compact_words};
 use crate::agent::{PendingQuestion, SessionFigures};
-
-/// How long a question is on the screen before Enter can answer it: what was being typed is not meant for it.
-const QUESTION_GUARD: Duration = Duration::from_millis(500);
 
 /// What a chat shows.
 pub struct ChatState {
@@ -107,9 +104,9 @@ pub struct RunningBranch {
 pub struct AskedQuestion {
     /// What is asked, and where the reply goes.
     pub pending: PendingQuestion,
-    /// The reply that is marked, from 0.
-    pub marked: usize,
-    since: Instant,
+    /// The reply that the person has marked, from 0. None is marked by itself, so that an Enter that was meant for something
+    /// else approves nothing.
+    pub marked: Option<usize>,
 }
 
 impl AskedQuestion {
@@ -126,11 +123,6 @@ impl AskedQuestion {
         }
         replies.push((ApprovalReply::Refused { words: None }, "no".to_owned()));
         replies
-    }
-
-    /// Whether it has been on the screen long enough for Enter to mean it.
-    pub fn takes_enter(&self) -> bool {
-        self.since.elapsed() >= QUESTION_GUARD
     }
 }
 
@@ -306,7 +298,7 @@ impl ChatState {
 
     /// Somebody has to decide.
     pub fn asked(&mut self, pending: PendingQuestion) {
-        self.questions.push_back(AskedQuestion { pending, marked: 0, since: Instant::now() });
+        self.questions.push_back(AskedQuestion { pending, marked: None });
     }
 
     /// Gives the question that is asked now its reply.
@@ -324,9 +316,6 @@ impl ChatState {
         };
         // The run may be over by now.
         drop(asked.pending.reply.send(reply));
-        if let Some(next) = self.questions.front_mut() {
-            next.since = Instant::now();
-        }
         if let Some(words) = words {
             self.note(NoteKind::Answer, words);
         }

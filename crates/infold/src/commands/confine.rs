@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
-use infold_agent::tools::sandbox::{Confinement, NetworkAccess, SandboxLevel, restrict};
+use infold_agent::tools::sandbox::{Confinement, FileRules, NetworkAccess, SandboxLevel, restrict};
 
 use crate::failure::Refused;
 
@@ -27,6 +27,9 @@ pub struct ConfineArgs {
     /// Leave the network open
     #[arg(long)]
     network: bool,
+    /// Leave files to whoever started this: it is inside of bubblewrap
+    #[arg(long)]
+    without_landlock: bool,
     /// The version of Landlock that has to be in force
     #[arg(long)]
     landlock_min: Option<i32>,
@@ -49,7 +52,8 @@ pub fn run(args: &ConfineArgs) -> anyhow::Result<()> {
         hidden: args.hidden.clone(),
         network: if args.network { NetworkAccess::Open } else { NetworkAccess::Closed },
     };
-    let level = restrict(&confinement)?;
+    let files = if args.without_landlock { FileRules::Elsewhere } else { FileRules::Landlock };
+    let level = restrict(&confinement, files)?;
     if is_too_low(args, level) {
         let message = format!("the command was not run: {}, which is less than before", level.describe());
         return Err(Refused::new(message).hint("start the agent again, so that it finds out what is possible").into());

@@ -46,6 +46,7 @@ const CORRECTIONS_MAX: u32 = 3;
         ("infold exec 'fix the failing test'", ""),
         ("git diff | infold exec 'review this' -", "standard input is added to what is asked"),
         ("infold exec --resume 5b24 'now the docs'", "go on with a session"),
+        ("infold exec --pin 'never touch vendor/' 'update the licences'", "words that no compaction shortens"),
         ("infold exec --from session.jsonl 'go on'", "take over a session of Claude Code, Codex or OpenCode"),
         ("infold exec --json --output-schema answer.json 'list the TODOs'", ""),
     ],
@@ -182,6 +183,7 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     shown.started(&started.session_id, &beginning, &ready.sandbox);
     let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
+    opening.extend(args.agent.pinned());
     opening.extend(prompt.map(|text| ThreadEntry::User { text, by: SpokenBy::Person }));
     let working = work(&agent, beginning, opening, schema.as_ref(), &args.agent.skill);
     tokio::pin!(working);

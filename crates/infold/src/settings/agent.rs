@@ -18,6 +18,7 @@ pub struct AgentPart {
     pub hard_block: f64,
     pub summary_reserve: u64,
     pub compact_target: f64,
+    pub compaction_turns: u64,
     pub tool_deferral_threshold: f64,
     pub context_note: f64,
     pub words_chars_max: usize,
@@ -120,5 +121,6 @@ impl AgentApproval {
 pub enum AgentSandbox {
     Required,
     Best,
+    Bubblewrap,
     Off,
 }

@@ -107,6 +107,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("agent.context_budget", 4_000..=100_000_000),
     ("agent.max_output_tokens", 100..=1_000_000),
     ("agent.summary_reserve", 0..=1_000_000),
+    ("agent.compaction_turns", 0..=10_000),
     ("agent.words_chars_max", 1_000..=10_000_000),
     ("agent.summary_chars_max", 200..=1_000_000),
     ("agent.compactions_max", 1..=1_000),

@@ -49,6 +49,8 @@ fn reading_on(files: usize) -> Script {
 async fn small_window(files: usize, script: Script) -> Scene {
     let window_tokens = script.window_tokens.unwrap_or(40_000);
     let scene = Scene::start(script.window_tokens(window_tokens)).await;
+    // Whole files fill the window, however few turns that takes.
+    let scene = scene.set("agent.compaction_turns=0");
     let scene =
         scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
     for number in 0..files {

@@ -270,3 +270,25 @@ async fn a_run_that_is_interrupted_ends_the_command_that_it_runs() {
     ended(child).await.finished(130);
     assert!(!std::path::Path::new(&format!("/proc/{id}")).exists(), "the command still runs");
 }
+
+#[tokio::test]
+async fn a_log_that_can_no_longer_be_written_ends_the_run_as_a_fault_and_the_session_goes_on_once_it_can() {
+    let scene = Scene::start(endless()).await;
+    let session = scene.exec(&["--turns", "1", ASKED]).await.session();
+    // The disk is full, or the file damaged, in the middle of the next run.
+    let records = scene.log().len();
+    scene.in_database(&format!(
+        "CREATE TRIGGER broken BEFORE INSERT ON agent_log WHEN (SELECT count(*) FROM agent_log) >= {}
+         BEGIN SELECT RAISE(ABORT, 'this table is broken'); END",
+        records + 4
+    ));
+    let ran = scene.exec(&["--turns", "5", "--resume", &session]).await;
+    let last = ran.finished(1);
+    assert_eq!(last["outcome"], "failed", "{last}");
+    assert!(!last["problem"].as_str().unwrap().is_empty(), "{last}");
+    assert_eq!(scene.log().len(), records + 4, "what was acknowledged is there");
+
+    scene.in_database("DROP TRIGGER broken");
+    scene.exec(&["--turns", "1", "--resume", &session]).await.finished(5);
+    scene.turns();
+}

@@ -39,7 +39,7 @@ async fn enh_8_where_results_cannot_be_stored_they_stay_in_the_conversation() {
 async fn enh_8_where_no_snapshot_can_be_saved_a_resume_reads_the_whole_log() {
     let reads = (0..16).map(|number| calls(vec![("read", json!({"path": format!("part-{number}.txt")}))]));
     let script = Script::new(reads).then([Step::text("All read."), Step::text("Back again.")]);
-    let scene = with_database(script).await;
+    let scene = with_database(script).await.set("agent.compaction_turns=0");
     let scene =
         scene.set("agent.context_budget=24000").set("agent.max_output_tokens=1000").set("agent.summary_reserve=2000");
     for number in 0..16 {

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::scene::{AgentScene, lines};
 
 /// A window that holds a few files.
-const SMALL: [&str; 4] = [
+const SMALL: [&str; 5] = [
+    "agent.compaction_turns=0",
     "agent.context_budget=20000",
     "agent.max_output_tokens=1000",
     "agent.summary_reserve=1000",
@@ -73,4 +74,38 @@ async fn enh_3_instructions_that_fill_the_window_end_the_run_with_what_cannot_sh
     assert_eq!(run.code, 8, "{:?}", run.events);
     let problem = run.of("finished")[0]["problem"].to_string();
     assert!(problem.contains("the system prompt") && problem.contains("larger"), "{problem}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enh_7_compactions_that_free_too_little_are_given_up_and_the_person_learns_why() {
+    let scene = AgentScene::start(reading(16), &SMALL).await;
+    // The instructions take so much that no compaction gets below its target.
+    scene.write("AGENTS.md", &lines(1, 400));
+    (0..16).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 150)));
+
+    let run = scene.exec(&["look at all files"]).await;
+
+    assert_eq!(run.code, 8, "{:?}\n{:?}", run.of("compacted"), run.of("warning"));
+    assert_eq!(run.of("compacted").len(), 3, "{:?}", run.of("compacted"));
+    let problem = run.of("finished")[0]["problem"].to_string();
+    assert!(problem.contains("no more compactions: 3 in a row freed too little"), "{problem}");
+    assert!(scene.turns().iter().all(|turn| turn.status == 200), "nothing was sent that does not fit");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enh_7_what_a_person_pins_stays_word_for_word_where_other_words_are_shortened() {
+    let settings = [&SMALL[..], &["agent.words_chars_max=1000"]].concat();
+    let scene = AgentScene::start(reading(20).then([Step::text("Still there.")]), &settings).await;
+    (0..20).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 150)));
+    let [said, pinned] =
+        ["said", "pinned"].map(|how| format!("{} ({how} to the last word)", "Mind the order. ".repeat(100)));
+
+    let run = scene.exec(&["--pin", &pinned, "--pin", "the port is 4711", &said]).await.done();
+
+    assert!(run.of("compacted").len() > 1, "{:?}", run.of("compacted"));
+    let last = scene.last_turn();
+    assert!(last.holds(&pinned) && last.holds("the port is 4711"), "{}", last.body);
+    assert!(!last.holds(&said) && last.holds("pinned items follow below, word for word"), "{}", last.body);
+    scene.exec(&["--resume", &run.session(), "And now?"]).await.done();
+    assert!(scene.last_turn().holds(&pinned));
 }

@@ -86,7 +86,7 @@ async fn a_command_is_confined_as_well_as_was_tried() {
     let output = scene.shell(command, &CancellationToken::new()).await;
     assert!(output.text.contains("ended\n[exit status 0, "), "{}", output.text);
     assert!(scene.outside().join("work/inside").exists() && scene.outside().join("temporary/file").exists());
-    assert_eq!(scene.outside().join("outside").exists(), level.landlock_abi == 0);
+    assert_eq!(scene.outside().join("outside").exists(), level.landlock_abi == 0 && !level.has_bubblewrap);
 
     let scene = Scene::new(SandboxWish::Off, NetworkAccess::Closed).await;
     assert_eq!(scene.level(), SandboxLevel::NONE);
@@ -95,8 +95,37 @@ async fn a_command_is_confined_as_well_as_was_tried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn inside_of_bubblewrap_a_command_writes_in_its_folder_but_not_gits_hooks() {
+    let scene = Scene::new(SandboxWish::Bubblewrap, NetworkAccess::Closed).await;
+    let level = scene.level();
+    if !level.has_bubblewrap {
+        eprintln!("skipped: bubblewrap does not work here ({})", level.describe());
+        return;
+    }
+    assert!(level.is_full() && level.landlock_abi == 0, "{}", level.describe());
+    let work = scene.outside().join("work");
+    std::fs::create_dir_all(work.join(".git/hooks")).unwrap();
+    std::fs::write(work.join(".git/hooks/pre-commit"), "kept").unwrap();
+    std::fs::write(work.join(".infold.toml"), "kept").unwrap();
+    let attempts = "
+        echo in > inside; echo temporary > $TMPDIR/file; echo out > ../outside
+        echo x > .git/hooks/new; echo x > .git/hooks/pre-commit; rm .git/hooks/pre-commit; mv .git/hooks .git/other
+        echo x > .infold.toml; rm -f .infold.toml; mount -o remount,rw / ; unshare --user --mount true && echo got away
+        (exec 3<>/dev/tcp/127.0.0.1/9) 2>&1 | grep -q permitted && echo no network
+        echo to nobody > /dev/null && echo ended";
+    let output = scene.shell(attempts, &CancellationToken::new()).await;
+    assert!(output.text.contains("no network\nended\n[exit status 0, "), "{}", output.text);
+    assert!(!output.text.contains("got away") && !output.text.contains("the command changed"), "{}", output.text);
+    assert!(work.join("inside").exists() && scene.outside().join("temporary/file").exists());
+    assert!(!scene.outside().join("outside").exists() && !work.join(".git/hooks/new").exists());
+    for kept in [".git/hooks/pre-commit", ".infold.toml"] {
+        assert_eq!(std::fs::read_to_string(work.join(kept)).unwrap(), "kept", "{kept}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_command_leaves_behind_ends_with_it() {
-    for wish in [SandboxWish::Best, SandboxWish::Off] {
+    for wish in [SandboxWish::Best, SandboxWish::Bubblewrap, SandboxWish::Off] {
         let scene = Scene::new(wish, NetworkAccess::Open).await;
         let waiting = format!("{RUNAWAYS} until [ -e go ]; do sleep 0.01; done; echo done");
         let (workplace, counted) = (scene.workplace.fence.folder().to_owned(), scene.mark.clone());

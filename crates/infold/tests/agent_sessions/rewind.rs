@@ -170,3 +170,29 @@ async fn a_branch_that_was_open_is_closed_and_its_call_opens_another_one() -> Re
     assert_eq!(scene.last_bytes(), String::from_utf8(scene.turns()[0].bytes.clone())?);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_call_that_is_run_again_behind_a_point_has_its_new_result_offloaded_too() -> Result<()> {
+    let command = "for n in $(seq 1 3000); do echo $(cat word.txt) line $n; done";
+    let script = Script::new([
+        Step::calling("I print.", [("shell", json!({ "command": command }))]),
+        Step::text("Printed."),
+        Step::text("Printed again."),
+    ]);
+    let scene = Scene::start(script).await?.set("agent.approval", "all");
+    std::fs::write(scene.path("word.txt"), "heron")?;
+    scene.done(&["exec", FIRST]).await?;
+    let session = scene.session().await?;
+    let before = points(&scene, &session).await?;
+    scene.json(&["rewind", &session, "--to", &number(&before, "I print.")?]).await?;
+    std::fs::write(scene.path("word.txt"), "curlew")?;
+    scene.done(&["exec", "--resume", &session]).await?;
+
+    let turns = scene.turns();
+    let shown = |turn: usize| turns[turn].last_result_of("shell").context("no result");
+    let (first, second) = (shown(1)?, shown(2)?);
+    assert!(first.contains("heron line 1") && first.contains("read_result") && first.len() < 12_000, "{first:.300}");
+    assert!(second.contains("curlew line 1") && second.contains("read_result"), "{second:.300}");
+    assert!(second.len() < 12_000 && !second.contains("heron"), "{second:.300}");
+    Ok(())
+}

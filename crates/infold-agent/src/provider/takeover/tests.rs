@@ -38,7 +38,7 @@ fn result(id: &str, text: &str, held: HeldContent) -> Kind {
 /// One line an entry.
 fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
     let line = |entry: &ThreadEntry| match entry {
-        ThreadEntry::User { text, by: SpokenBy::Person } => format!("person: {text}"),
+        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => format!("person: {text}"),
         ThreadEntry::User { text, by: SpokenBy::Agent } => format!("agent: {text}"),
         ThreadEntry::Assistant { text } => format!("model: {text}"),
         ThreadEntry::Reasoning { .. } => "reasoning".to_owned(),

@@ -1,5 +1,6 @@
-//! Files that no tool may write and a command still can, because the sandbox knows only whole folders: hooks and settings of
-//! git, and infold's settings of the project. What a command changes of them is said.
+//! Files that no tool may write and a command still can, because Landlock knows only whole folders: hooks and settings of
+//! git, and infold's settings of the project. What a command changes of them is said. bubblewrap keeps those that are there
+//! from being written.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,6 +10,8 @@ use crate::tools::fence::Fence;
 /// The files, and the folder whose files count as well.
 const FILES: [&str; 3] = [".infold.toml", ".git/config", ".git/config.worktree"];
 const HOOKS: &str = ".git/hooks";
+/// All of them, for whoever can keep commands from writing them.
+pub(crate) const GUARDED: [&str; 4] = [FILES[0], FILES[1], FILES[2], HOOKS];
 /// Hooks that are looked at. Git has two dozen kinds, and brings a sample of most.
 const HOOKS_MAX: usize = 200;
 /// Bytes of a file that are compared.

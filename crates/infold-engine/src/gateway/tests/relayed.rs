@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{is_on_disk, secret, server};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::tests::{Bench, fold, open, result, settings};
-use crate::turn::TakeIn;
+use crate::turn::{ResultsGiven, TakeIn};
 use crate::{
     BranchRef, CallPlace, EngineSettings, Error, IssuedCall, KeptCalls, Metered, OpenBranch, Portion, ReadResult,
     RelayedCall, RelayedResult, RelayedShown, TurnSettings, Verdict, arguments_hash,
@@ -262,7 +262,8 @@ async fn seen_by_proxy(bench: &Bench, thread: &Thread, shown: &RelayedShown) -> 
         is_all_text: true,
     };
     let (thread, mentions) = (thread.clone(), Mentions::default());
-    let request = TakeIn { thread, results: vec![result], offload: Offload::Allowed, mentions };
+    let request =
+        TakeIn { thread, results: vec![result], offload: Offload::Allowed, mentions, given: ResultsGiven::ByClient };
     bench.engine.take_in(&bench.who, &name("s"), request).await.unwrap().results.remove(0).1
 }
 

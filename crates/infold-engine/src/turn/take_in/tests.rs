@@ -3,7 +3,7 @@
 use infold_core::view::{Anchor, Note, Reason, Replacement, Restart};
 use infold_core::{BlobId, BranchId, Mentions, SessionId, Thread};
 
-use super::{TakeIn, TakenIn};
+use super::{ResultsGiven, TakeIn, TakenIn};
 use crate::intake::{NewResult, Offload, ShownResult};
 use crate::tests::{Bench, open, settings};
 use crate::turn::offload::StoredRelief;
@@ -39,7 +39,7 @@ fn medium() -> String {
 
 async fn take(bench: &Bench, thread: &Thread, results: Vec<NewResult>) -> TakenIn {
     let (thread, mentions) = (thread.clone(), Mentions::default());
-    let request = TakeIn { thread, results, offload: Offload::Allowed, mentions };
+    let request = TakeIn { thread, results, offload: Offload::Allowed, mentions, given: ResultsGiven::ByClient };
     bench.engine.take_in(&bench.who, &name(), request).await.unwrap()
 }
 
@@ -91,7 +91,13 @@ async fn a_long_result_is_offloaded_only_where_it_can_be_read_back() {
     let bench = Bench::new(settings());
     let picture = NewResult { is_all_text: false, ..seen("c3", "Bash", &long()) };
     let results = vec![seen("c1", "Bash", &long()), seen("c2", "mcp__infold__read_result", &long()), picture];
-    let request = TakeIn { thread: Thread::Main, results, offload: Offload::No, mentions: Mentions::default() };
+    let request = TakeIn {
+        thread: Thread::Main,
+        results,
+        offload: Offload::No,
+        mentions: Mentions::default(),
+        given: ResultsGiven::ByClient,
+    };
     assert!(bench.engine.wants_mentions(&request.results));
     let refused = bench.engine.take_in(&bench.who, &name(), request.clone()).await.unwrap();
     assert!(refused.results.iter().all(|(_, shown)| *shown == ShownResult::AsItIs));
@@ -112,7 +118,8 @@ async fn what_was_said_before_is_shown_of_a_file() {
     let mut mentions = Mentions::default();
     mentions.say("what does function_451 do?");
     let results = vec![NewResult { arguments: r#"{"path":"a.rs"}"#.to_owned(), ..seen("c1", "Read", &file) }];
-    let request = TakeIn { thread: Thread::Main, results, offload: Offload::Allowed, mentions };
+    let request =
+        TakeIn { thread: Thread::Main, results, offload: Offload::Allowed, mentions, given: ResultsGiven::ByClient };
     let taken = bench.engine.take_in(&bench.who, &name(), request).await.unwrap();
     assert!(matches!(&taken.results[0].1, ShownResult::Reference { text, .. } if text.contains("fn function_451()")));
 }
@@ -136,7 +143,13 @@ async fn nothing_gets_past_where_there_is_no_scrubber() {
     broken.scrub.fault = crate::ScrubFault::Missing;
     let broken = bench.another(broken);
     let results = vec![seen("c1", "Bash", "text")];
-    let request = TakeIn { thread: Thread::Main, results, offload: Offload::Allowed, mentions: Mentions::default() };
+    let request = TakeIn {
+        thread: Thread::Main,
+        results,
+        offload: Offload::Allowed,
+        mentions: Mentions::default(),
+        given: ResultsGiven::ByClient,
+    };
     let refused = broken.take_in(&bench.who, &name(), request).await.unwrap_err();
     assert_eq!(refused.code(), "scrubbing_failed");
 }
@@ -153,7 +166,13 @@ async fn in_a_branch_each_call_is_counted_once_whoever_asks_again() {
 
     // The client repeats the request, or the daemon died before the bytes were stored.
     let other = bench.another(settings());
-    let request = TakeIn { thread: thread.clone(), results, offload: Offload::Allowed, mentions: Mentions::default() };
+    let request = TakeIn {
+        thread: thread.clone(),
+        results,
+        offload: Offload::Allowed,
+        mentions: Mentions::default(),
+        given: ResultsGiven::ByClient,
+    };
     let again = other.take_in(&bench.who, &name(), request).await.unwrap();
     assert_eq!(again, first, "the same reference to the same blob");
     assert_eq!(bench.view(id.as_str()).await.branch.used_tokens, once.used_tokens);
