@@ -1,5 +1,6 @@
 //! `infold chat` in a real terminal (tmux), against a model that records what it was sent.
 
+mod beginnings;
 mod conversation;
 mod plain;
 mod scene;
