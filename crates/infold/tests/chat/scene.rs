@@ -64,6 +64,7 @@ pub fn greeting_model() -> Script {
     let edit = json!({"path": "greeting.txt", "old": "helo", "new": "hello"});
     let read = |number: u64| ("read", json!({ "path": format!("file_{number}.txt") }));
     by_words(vec![
+        ("Go another way", Step::text("Another way it is.")),
         ("to be replaced by a summary", Step::text("The greeting was put right.")),
         ("Fix the greeting", Step::calling("Let me **edit** it.", [("edit", edit)])),
         (
@@ -79,7 +80,6 @@ pub fn greeting_model() -> Script {
         ("Read them all", calls((0..6).map(read).collect())),
         ("line 1 of file 5", Step::text("I have read them all.")),
         ("What was it", Step::text("It was the greeting.")),
-        ("Go another way", Step::text("Another way it is.")),
         ("Take your time", Step::calling("I wait.", [("shell", json!({"command": "sleep 600"}))])),
         ("Steer here", Step::text("I steer.")),
         ("Count these", Step::text("I have counted them.")),
