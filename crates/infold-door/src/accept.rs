@@ -103,8 +103,6 @@ impl Door {
     /// are cut off at the end of it.
     pub async fn serve(self, router: Router, shutdown: CancellationToken) -> Closed {
         let Self { listener, address: _, state } = self;
-        // The connection bounds bodies for all surfaces; axum's own bound would only be lower.
-        let router = router.layer(DefaultBodyLimit::disable());
         let state = Arc::new(DoorState { router, shutdown, ..state });
         let tasks = TaskTracker::new();
 
@@ -229,7 +227,9 @@ async fn answer(state: &DoorState, slot: &RefusalSlot, caller: &Caller, request:
     }
 
     let body = Limited::new(body, usize::try_from(bytes_max).unwrap_or(usize::MAX));
-    let request = Request::from_parts(parts, Body::new(body));
+    let mut request = Request::from_parts(parts, Body::new(body));
+    // The connection bounds bodies for all surfaces; axum's own bound would only be lower.
+    DefaultBodyLimit::disable().apply(&mut request);
     let mut response = match state.router.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},

@@ -2,9 +2,10 @@
 //! context's figures in `_meta` and, over HTTP, in a header.
 
 use http::HeaderValue;
-use infold_core::{ContextHealth, ContextState, Thread};
+use infold_core::{BranchId, ContextHealth, ContextState, SessionId, Thread};
 use infold_engine::Notice;
 use rmcp::model::{CallToolResult, JsonObject, MetaObject};
+use serde::Serialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -96,25 +97,32 @@ pub(crate) fn context_health(health: &ContextHealth) -> Value {
 }
 
 /// The context's figures that every response carries in addition to its answer.
-fn figures(state: &ContextState) -> Value {
-    json!({
-        "session_id": state.session_id,
-        "active_branch_id": state.active_branch_id,
-        "branch_depth": state.branch_depth,
-        "total_tokens": state.total_tokens,
-        "folded_tokens": state.folded_tokens,
-        "context_usage": state.context_usage,
-    })
+#[derive(Debug, Serialize)]
+pub(crate) struct ContextFigures<'a> {
+    session_id: &'a SessionId,
+    active_branch_id: Option<&'a BranchId>,
+    branch_depth: u32,
+    total_tokens: u64,
+    folded_tokens: u64,
+    context_usage: f64,
+}
+
+impl<'a> ContextFigures<'a> {
+    pub(crate) fn of(state: &'a ContextState) -> Self {
+        let (session_id, active_branch_id) = (&state.session_id, state.active_branch_id.as_ref());
+        let ContextState { branch_depth, total_tokens, folded_tokens, context_usage, .. } = *state;
+        Self { session_id, active_branch_id, branch_depth, total_tokens, folded_tokens, context_usage }
+    }
 }
 
 /// The context's figures as a result's `_meta`.
 pub(crate) fn meta(state: &ContextState) -> MetaObject {
-    MetaObject(JsonObject::from_iter([(CONTEXT_STATE.to_owned(), figures(state))]))
+    MetaObject(JsonObject::from_iter([(CONTEXT_STATE.to_owned(), json!(ContextFigures::of(state)))]))
 }
 
 /// The context's figures as the value of a header. Ids are plain ASCII, so this always succeeds.
 pub(crate) fn header(state: &ContextState) -> Option<HeaderValue> {
-    HeaderValue::from_str(&figures(state).to_string()).ok()
+    HeaderValue::from_str(&serde_json::to_string(&ContextFigures::of(state)).ok()?).ok()
 }
 
 /// A time in RFC 3339, in UTC.

@@ -75,7 +75,9 @@ pub fn http_router(server: Server, shutdown: CancellationToken) -> Router {
     let servers = server.showing(ShownTools::Servers);
     let others = Router::new().route("/mcp/servers", any(entry));
     let others = with_surface(others, servers.clone(), own_service(servers, shutdown.clone()));
-    let routes = Router::new().route("/mcp", any(entry)).route("/mcp/tools/list", get(list));
+    // What refuses a method there is not ours, so the header is added around it.
+    let routes = Router::new().route("/mcp/tools/list", get(list)).layer(map_response(with_context_state));
+    let routes = routes.route("/mcp", any(entry));
     with_surface(routes, server.clone(), own_service(server, shutdown)).merge(others)
 }
 
@@ -100,8 +102,7 @@ pub fn conformance_router(server: Server, shutdown: CancellationToken) -> Router
 }
 
 fn with_surface(routes: Router<Arc<Surface>>, server: Server, service: Service) -> Router {
-    let surface = Surface { server, service, running: RunningCalls::default() };
-    routes.layer(map_response(with_context_state)).with_state(Arc::new(surface))
+    routes.with_state(Arc::new(Surface { server, service, running: RunningCalls::default() }))
 }
 
 fn config(server: &Server, shutdown: CancellationToken) -> StreamableHttpServerConfig {
@@ -124,20 +125,13 @@ async fn with_context_state(mut response: Response) -> Response {
 }
 
 async fn entry(State(surface): State<Arc<Surface>>, request: Request) -> Response {
-    let Some(principal) = request.extensions().get::<Principal>() else {
-        return unauthenticated();
+    let response = match request.extensions().get::<Principal>().cloned() {
+        Some(principal) if request.method() == Method::POST => surface.post(principal, request).await,
+        // Boxed, because everything that waits for a request would otherwise be as large as the library's work.
+        Some(principal) => Box::pin(surface.other_method(principal, request)).await,
+        None => unauthenticated(),
     };
-    let principal = principal.clone();
-    if request.method() == Method::POST {
-        return surface.post(principal, request).await;
-    }
-    // Boxed, because everything that waits for a request would otherwise be as large as the library's work.
-    match &surface.service {
-        Service::Own(service, _) => Box::pin(service.handle(request)).await.map(Body::new),
-        Service::Relay(service, _) => Box::pin(service.handle(&principal.owner, request)).await,
-        #[cfg(feature = "conformance")]
-        Service::Fixtures(service) => Box::pin(service.handle(&principal.owner, request)).await,
-    }
+    with_context_state(response).await
 }
 
 async fn list(State(surface): State<Arc<Surface>>, request: Request) -> Response {
@@ -162,6 +156,16 @@ impl Service {
 }
 
 impl Surface {
+    /// Has the protocol library answer what is not posted.
+    async fn other_method(&self, Principal { owner, .. }: Principal, request: Request) -> Response {
+        match &self.service {
+            Service::Own(service, _) => service.handle(request).await.map(Body::new),
+            Service::Relay(service, _) => service.handle(&owner, request).await,
+            #[cfg(feature = "conformance")]
+            Service::Fixtures(service) => service.handle(&owner, request).await,
+        }
+    }
+
     async fn post(&self, principal: Principal, request: Request) -> Response {
         let (mut parts, body) = request.into_parts();
         if !accept::is_json(&parts.headers) {

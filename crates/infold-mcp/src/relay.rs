@@ -5,6 +5,7 @@
 //! that nobody has seen yet is learnt beside everything else.
 
 mod asking;
+mod call_answer;
 mod caller;
 mod calling;
 mod catalogue;
@@ -37,6 +38,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::gateway::{LinkError, LinkLimits, ListKind, ServerLink};
 pub(crate) use asking::ClientInput;
+pub(crate) use call_answer::{CallAnswer, RelayedMessage};
 pub(crate) use caller::RelayCaller;
 pub(crate) use calling::{CallWay, RelayCall};
 use catalogue::{Catalogue, ListingRules};

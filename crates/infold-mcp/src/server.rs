@@ -8,7 +8,7 @@ mod relayed;
 
 #[cfg(feature = "conformance")]
 pub(crate) use handler::LIST_TTL_MS;
-pub(crate) use relay_handler::RelayServer;
+pub(crate) use relay_handler::{CallHandler, RelayServer};
 
 use std::borrow::Cow;
 use std::collections::HashMap;

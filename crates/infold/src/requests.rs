@@ -3,6 +3,8 @@
 //! Only the route is recorded, never the path: a path can carry a session's name, and names have no
 //! bound.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::Router;
@@ -13,25 +15,54 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use opentelemetry::metrics::Histogram;
 use opentelemetry::{KeyValue, global};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 /// The value of the header `Server`, by which `probe` recognises an infold.
 pub const NAME: &str = concat!("infold/", env!("CARGO_PKG_VERSION"));
 const SECOND_BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
+/// The spans of requests, by who looks at them.
+pub enum RequestSpans {
+    /// A collector gets them, so each request has its own.
+    Collected,
+    /// Log lines show them, which say no more of a request than its route and method. So all requests of one share a span:
+    /// making one takes as long as reading the request.
+    Logged(Mutex<HashMap<(String, &'static str), Span>>),
+}
+
+impl RequestSpans {
+    /// The spans of a program that sends traces to `otlp_endpoint`, unless it is empty.
+    pub fn for_collector(otlp_endpoint: &str) -> Self {
+        if otlp_endpoint.is_empty() { Self::Logged(Mutex::default()) } else { Self::Collected }
+    }
+
+    fn of(&self, route: &str, method: &'static str) -> Span {
+        let new =
+            || tracing::info_span!("request", otel.kind = "server", http.request.method = method, http.route = route);
+        match self {
+            Self::Collected => new(),
+            Self::Logged(spans) => {
+                let mut spans = spans.lock().unwrap_or_else(PoisonError::into_inner);
+                spans.entry((route.to_owned(), method)).or_insert_with(new).clone()
+            }
+        }
+    }
+}
+
 /// Adds a span, a measurement and the header `Server` to each request of the router.
-pub fn recorded(router: Router) -> Router {
+pub fn recorded(router: Router, spans: RequestSpans) -> Router {
+    let spans = Arc::new(spans);
     let durations = global::meter("infold")
         .f64_histogram("http.server.request.duration")
         .with_unit("s")
         .with_description("Time from a request's head to its answer's.")
         .with_boundaries(SECOND_BOUNDS.to_vec())
         .build();
-    router.layer(from_fn(move |request, next| record(durations.clone(), request, next)))
+    router.layer(from_fn(move |request, next| record((durations.clone(), Arc::clone(&spans)), request, next)))
 }
 
-async fn record(durations: Histogram<f64>, request: Request, next: Next) -> Response {
+async fn record((durations, spans): (Histogram<f64>, Arc<RequestSpans>), request: Request, next: Next) -> Response {
     let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str).to_owned();
@@ -44,7 +75,7 @@ async fn record(durations: Histogram<f64>, request: Request, next: Next) -> Resp
         "OPTIONS" => "OPTIONS",
         _ => "_OTHER",
     };
-    let span = tracing::info_span!("request", otel.kind = "server", http.request.method = method, http.route = route);
+    let span = spans.of(&route, method);
 
     let mut response = next.run(request).instrument(span.clone()).await;
 

@@ -1,6 +1,7 @@
 //! The two eras of the protocol: how a connection begins in each, and what every request carries.
 
-use serde_json::{Map, Value, json};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
 
 use super::error::LinkError;
 use super::options::LinkIdentity;
@@ -11,6 +12,12 @@ const LEGACY_VERSION: &str = "2025-11-25";
 const LEGACY_VERSIONS: [&str; 4] = [LEGACY_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The revision of the newer era.
 pub(super) const MODERN_VERSION: &str = "2026-07-28";
+const META: &str = "_meta";
+const PROGRESS_TOKEN: &str = "progressToken";
+/// The keys in `_meta` by which a request of the newer era says itself who asks.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Which of the two eras a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +97,9 @@ fn about((era, protocol): (LinkEra, String), mut result: Value, info: &Value) ->
     }
 }
 
-/// What of a request is ours to say, in its `_meta`.
-pub(super) struct RequestMeta<'a> {
+/// The parameters of a request, which are written with what is ours to say in place of what the caller may have said.
+pub(super) struct RequestParams<'a> {
+    pub(super) given: &'a Value,
     pub(super) era: LinkEra,
     pub(super) identity: &'a LinkIdentity,
     /// What the caller of this request can do, if it is not what the connection says.
@@ -100,32 +108,50 @@ pub(super) struct RequestMeta<'a> {
     pub(super) progress_token: Option<u64>,
 }
 
-impl RequestMeta<'_> {
-    /// The parameters of a request, with what is ours to say in place of what the caller may have said.
-    pub(super) fn added_to(&self, params: Value) -> Value {
-        let mut params = match params {
-            Value::Object(params) => params,
-            _ => Map::new(),
-        };
-        let mut meta = match params.remove("_meta") {
-            Some(Value::Object(meta)) => meta,
-            _ => Map::new(),
-        };
-        // A token of the caller's would be one of another connection.
-        meta.remove("progressToken");
-        if let Some(token) = self.progress_token {
-            meta.insert("progressToken".to_owned(), json!(token));
+impl RequestParams<'_> {
+    /// What the caller says in `_meta` and we do not.
+    fn given_meta(&self) -> impl Iterator<Item = (&String, &Value)> {
+        let given = self.given.get(META).and_then(Value::as_object);
+        given.into_iter().flatten().filter(|(key, _)| match key.as_str() {
+            // A token of the caller's would be one of another connection.
+            PROGRESS_TOKEN => false,
+            VERSION | CLIENT_INFO | CAPABILITIES => self.era == LinkEra::Legacy,
+            _ => true,
+        })
+    }
+}
+
+impl Serialize for RequestParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut params = serializer.serialize_map(None)?;
+        for (key, value) in self.given.as_object().into_iter().flatten().filter(|(key, _)| *key != META) {
+            params.serialize_entry(key, value)?;
         }
-        if self.era == LinkEra::Modern {
-            let capabilities = self.capabilities.unwrap_or(&self.identity.capabilities);
-            let mut say = |key: &str, value: Value| meta.insert(format!("io.modelcontextprotocol/{key}"), value);
-            say("protocolVersion", json!(MODERN_VERSION));
-            say("clientInfo", self.identity.client_info.clone());
-            say("clientCapabilities", capabilities.clone());
+        if self.era == LinkEra::Modern || self.progress_token.is_some() || self.given_meta().next().is_some() {
+            params.serialize_entry(META, &WrittenMeta(self))?;
         }
-        if !meta.is_empty() {
-            params.insert("_meta".to_owned(), Value::Object(meta));
+        params.end()
+    }
+}
+
+/// The `_meta` of a request.
+struct WrittenMeta<'a>(&'a RequestParams<'a>);
+
+impl Serialize for WrittenMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(params) = self;
+        let mut meta = serializer.serialize_map(None)?;
+        for (key, value) in params.given_meta() {
+            meta.serialize_entry(key, value)?;
         }
-        Value::Object(params)
+        if let Some(token) = params.progress_token {
+            meta.serialize_entry(PROGRESS_TOKEN, &token)?;
+        }
+        if params.era == LinkEra::Modern {
+            meta.serialize_entry(VERSION, MODERN_VERSION)?;
+            meta.serialize_entry(CLIENT_INFO, &params.identity.client_info)?;
+            meta.serialize_entry(CAPABILITIES, params.capabilities.unwrap_or(&params.identity.capabilities))?;
+        }
+        meta.end()
     }
 }

@@ -21,6 +21,7 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, StatusCode, Url};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use super::era::{LinkEra, ServerAbout};
 use super::error::LinkError;
 use super::login::{HttpLogin, ServerTokens};
-use super::message;
+use super::message::{self, OwnRequest};
 use super::stream::StreamParts;
 pub(crate) use headers::marks_arguments;
 pub use helper::HeadersHelper;
@@ -46,8 +47,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const TELL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the server has to take note of a session's end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Room for a request's body at first, so that a usual one is not moved while it is written.
-const BODY_BYTES_USUAL: usize = 1 << 10;
 /// Headers of a request besides the user's own.
 const HEADERS_USUAL: usize = 8;
 /// Redirects within the server's own origin.
@@ -138,16 +137,6 @@ impl ServerResponse {
     }
 }
 
-/// One request, as it is sent.
-pub(super) struct HttpRequest<'a> {
-    pub(super) id: u64,
-    pub(super) era: LinkEra,
-    pub(super) method: &'a str,
-    pub(super) message: &'a Value,
-    /// The input schema of the tool that is called, if that is known.
-    pub(super) schema: Option<&'a Value>,
-}
-
 impl HttpLeg {
     pub(super) fn new(way: &HttpWay, parts: StreamParts) -> Result<Self, LinkError> {
         let odd = |what: String| LinkError::CannotStart { program: way.url.clone(), why: what };
@@ -172,23 +161,27 @@ impl HttpLeg {
         session.version = HeaderValue::from_str(&about.protocol).ok();
     }
 
-    /// Sends a request and waits for its answer.
-    pub(super) async fn request(self: &Arc<Self>, request: &HttpRequest<'_>) -> Result<Value, LinkError> {
+    /// Sends a request and waits for its answer. If the input schema of the tool that is called is given, the arguments
+    /// that it marks go into headers too.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        request: &OwnRequest<'_>,
+        schema: Option<&Value>,
+    ) -> Result<Value, LinkError> {
         if self.closing.is_cancelled() {
             return Err(LinkError::Closed);
         }
-        let mut unanswered = Unanswered { leg: self, id: request.id, era: request.era, is_sent: false };
+        let mut unanswered = Unanswered { leg: self, id: request.id(), era: request.era(), is_sent: false };
         let outcome = {
             // It is large, so it is made where it stays.
             let exchange = pin!(async {
-                let begins = request.method == "initialize";
+                let begins = request.method() == "initialize";
                 if begins {
                     self.forget_session();
                 }
                 unanswered.is_sent = !begins;
-                let body = self.body(request.message)?;
-                let mut message = self.post(body, request.era);
-                headers::add_standard(&mut message.headers, request);
+                let mut message = self.post(self.body(request)?, request.era());
+                headers::add_standard(&mut message.headers, request, schema);
                 let response = self.send(message).await?;
                 if begins {
                     self.note_session(&response);
@@ -223,10 +216,8 @@ impl HttpLeg {
         }
     }
 
-    fn body(&self, message: &Value) -> Result<Vec<u8>, LinkError> {
-        let mut body = Vec::with_capacity(BODY_BYTES_USUAL);
-        // A value that was parsed can be written.
-        let _ = serde_json::to_writer(&mut body, message);
+    fn body(&self, message: &impl Serialize) -> Result<Vec<u8>, LinkError> {
+        let body = message::written(message);
         let (bytes, bytes_max) = (body.len(), self.parts.message_bytes_max);
         if bytes > bytes_max { Err(LinkError::RequestTooLong { bytes, bytes_max }) } else { Ok(body) }
     }

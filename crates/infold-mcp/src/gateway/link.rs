@@ -10,10 +10,10 @@ use tokio::sync::{Mutex, Semaphore, mpsc};
 use tokio_util::task::TaskTracker;
 
 use super::child::ChildLeg;
-use super::era::{self, LinkEra, RequestMeta, ServerAbout};
+use super::era::{self, LinkEra, RequestParams, ServerAbout};
 use super::error::LinkError;
-use super::http::{HttpLeg, HttpRequest};
-use super::message;
+use super::http::HttpLeg;
+use super::message::{self, OwnRequest};
 use super::options::{CallOptions, LinkCounts, LinkEvent, LinkIdentity, LinkLimits, LinkSetup, LinkTerms, LinkWay};
 use super::router::Router;
 use super::stream::StreamParts;
@@ -200,22 +200,20 @@ impl ServerLink {
         (method, params): (&str, Value),
         options: &CallOptions,
     ) -> Result<Value, LinkError> {
-        let meta = RequestMeta {
+        let params = RequestParams {
+            given: &params,
             era,
             identity: &self.identity,
             capabilities: options.capabilities.as_ref(),
             progress_token: options.notices.is_some().then_some(id),
         };
-        let message = message::request(id, method, meta.added_to(params));
+        let request = OwnRequest::new(id, method, params);
         let _entered = self.router.enter(id, options);
         // It is large, so it is made where it stays.
         let answer = pin!(async {
             match &self.leg {
-                Leg::Child(leg) => leg.stream.request(id, &message).await,
-                Leg::Http(leg) => {
-                    let schema = options.input_schema.as_ref();
-                    leg.request(&HttpRequest { id, era, method, message: &message, schema }).await
-                }
+                Leg::Child(leg) => leg.stream.request(&request).await,
+                Leg::Http(leg) => leg.request(&request, options.input_schema.as_ref()).await,
             }
         });
         tokio::select! {

@@ -1,7 +1,9 @@
 //! JSON-RPC messages as raw JSON: made, read, and, where one cannot be read, guessed whose answer it would have been.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::era::{LinkEra, RequestParams};
 use super::error::RpcError;
 
 /// A message over this length is parsed on a thread of its own, so that other connections go on.
@@ -9,6 +11,8 @@ const PARSED_HERE_BYTES_MAX: usize = 256 << 10;
 /// Values that a longer message may have. Each takes several times the room of its bytes once it is read, so that a list
 /// of numbers would grow to a gigabyte.
 const VALUES_MAX: usize = 2_000_000;
+/// Room for a message at first, so that a usual one is not moved while it is written.
+const WRITTEN_BYTES_USUAL: usize = 1 << 10;
 /// How much of the beginning and the end of a lost message is kept, to find its id.
 pub(super) const ENDS_BYTES: usize = 512;
 
@@ -86,9 +90,45 @@ fn rpc_error(mut error: Value) -> RpcError {
     RpcError { code, message, data }
 }
 
-/// A request of ours. The id comes first, because that is how it is found in what is too long to be read.
-pub(super) fn request(id: u64, method: &str, params: Value) -> Value {
-    with(json!({ "jsonrpc": "2.0", "id": id, "method": method }), "params", params)
+/// A request of ours, which is written without making a value of it first.
+#[derive(Serialize)]
+pub(super) struct OwnRequest<'a> {
+    jsonrpc: &'static str,
+    // It comes first, because that is how it is found in what is too long to be read.
+    id: u64,
+    method: &'a str,
+    params: RequestParams<'a>,
+}
+
+impl<'a> OwnRequest<'a> {
+    pub(super) fn new(id: u64, method: &'a str, params: RequestParams<'a>) -> Self {
+        Self { jsonrpc: "2.0", id, method, params }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn era(&self) -> LinkEra {
+        self.params.era
+    }
+
+    pub(super) fn method(&self) -> &'a str {
+        self.method
+    }
+
+    /// The parameters as the caller gave them.
+    pub(super) fn given(&self) -> &'a Value {
+        self.params.given
+    }
+}
+
+/// A message as it is sent.
+pub(super) fn written(message: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(WRITTEN_BYTES_USUAL);
+    // What was parsed can be written.
+    let _ = serde_json::to_writer(&mut bytes, message);
+    bytes
 }
 
 /// A notification of ours.

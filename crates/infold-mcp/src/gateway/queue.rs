@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::error::LinkError;
+use super::message;
 
 /// Messages that may wait.
 const MESSAGES_MAX: usize = 256;
@@ -40,22 +41,22 @@ impl OutQueue {
     }
 
     /// Adds a message, and waits until there is room for it.
-    pub(super) async fn push(&self, message: &Value) -> Result<(), LinkError> {
+    pub(super) async fn push(&self, message: &impl Serialize) -> Result<(), LinkError> {
         let (bytes, permits) = self.line(message)?;
         let room = self.room.clone().acquire_many_owned(permits).await.map_err(|_| LinkError::Closed)?;
         self.sender.send(OutLine { bytes, _room: room }).await.map_err(|_| LinkError::Closed)
     }
 
     /// Adds a message if there is room for it at once. What finds no room is lost: the child does not read.
-    pub(super) fn try_push(&self, message: &Value) {
+    pub(super) fn try_push(&self, message: &impl Serialize) {
         let Ok((bytes, permits)) = self.line(message) else { return };
         if let Ok(room) = self.room.clone().try_acquire_many_owned(permits) {
             let _ = self.sender.try_send(OutLine { bytes, _room: room });
         }
     }
 
-    fn line(&self, message: &Value) -> Result<(Vec<u8>, u32), LinkError> {
-        let mut bytes = message.to_string().into_bytes();
+    fn line(&self, message: &impl Serialize) -> Result<(Vec<u8>, u32), LinkError> {
+        let mut bytes = message::written(message);
         bytes.push(b'\n');
         match u32::try_from(bytes.len()) {
             Ok(permits) if bytes.len() <= self.bytes_max => Ok((bytes, permits)),

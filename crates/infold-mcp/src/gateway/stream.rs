@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use super::error::LinkError;
 use super::lines::{ChildLine, ChildLines};
-use super::message::{self, Incoming};
+use super::message::{self, Incoming, OwnRequest};
 use super::options::one_more;
 use super::pace::Pace;
 use super::queue::{OutQueue, write_out};
@@ -92,10 +92,11 @@ impl StreamLeg {
     }
 
     /// Sends a request and waits for its answer. If this is dropped before, the server gets to know.
-    pub(super) async fn request(&self, id: u64, message: &Value) -> Result<Value, LinkError> {
+    pub(super) async fn request(&self, request: &OwnRequest<'_>) -> Result<Value, LinkError> {
+        let id = request.id();
         let answer = self.waiting.enter(id)?;
         let mut pending = Pending { leg: self, id, is_sent: false };
-        self.queue.push(message).await?;
+        self.queue.push(request).await?;
         pending.is_sent = true;
         let outcome = answer.await.unwrap_or(Err(LinkError::Closed));
         pending.is_sent = false;

@@ -14,21 +14,26 @@ use std::task::{Context, Poll};
 use axum::response::Response;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, StatusCode};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorCode, JsonObject, ProtocolVersion, RequestId, RequestMetaObject,
-    ServerJsonRpcMessage, ServerResult,
+    CallToolRequestParams, ErrorCode, JsonObject, ProtocolVersion, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+    ServerResult,
 };
 use rmcp::service::{RequestContext, RunningService, RxJsonRpcMessage, TxJsonRpcMessage, serve_directly_with_ct};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{SESSION_ID, json_response};
+use crate::relay::{CallAnswer, RelayedMessage};
+use crate::server::CallHandler;
 
 const METHOD: &str = "tools/call";
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 /// The key in a call's `_meta` under which its revision is said once more.
@@ -73,10 +78,10 @@ impl PlainCall {
     /// Reads a call; `None` if the message is anything else, or has something about it that the library has to see.
     pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Option<Self> {
         let version = ProtocolVersion::V_2026_07_28;
-        let is_newer = only(headers, "mcp-protocol-version") == Some(version.as_str());
-        let takes_both = only(headers, ACCEPT.as_str()).is_some_and(|all| all.contains(JSON) && all.contains(EVENTS));
-        let is_json = only(headers, CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with(JSON));
-        let names_method = only(headers, "mcp-method") == Some(METHOD);
+        let is_newer = only(headers, VERSION_HEADER) == Some(version.as_str());
+        let takes_both = only(headers, ACCEPT).is_some_and(|all| all.contains(JSON) && all.contains(EVENTS));
+        let is_json = only(headers, CONTENT_TYPE).is_some_and(|kind| kind.starts_with(JSON));
+        let names_method = only(headers, METHOD_HEADER) == Some(METHOD);
         if !(is_newer && takes_both && is_json && names_method) || headers.contains_key(&SESSION_ID) {
             return None;
         }
@@ -84,7 +89,7 @@ impl PlainCall {
         let body = std::str::from_utf8(body).ok()?;
         let PlainMessage { jsonrpc, id, method, params } = serde_json::from_str(body).ok()?;
         let PlainParams { name, arguments, meta } = params;
-        let named = only(headers, "mcp-name").filter(|named| !named.starts_with(ENCODED));
+        let named = only(headers, NAME_HEADER).filter(|named| !named.starts_with(ENCODED));
         let is_plain = jsonrpc == "2.0" && method == METHOD && named == Some(&name);
         let is_said_again = meta.get(VERSION).is_some_and(|said| said == version.as_str());
         let is_whole = is_said_again && meta.missing_required_keys(&version).is_empty();
@@ -98,7 +103,7 @@ impl PlainCall {
 }
 
 /// The only value of a header.
-fn only<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };
     value.to_str().ok()
@@ -112,7 +117,7 @@ pub(super) struct DirectCalls<S: ServerHandler> {
     shutdown: CancellationToken,
 }
 
-impl<S: ServerHandler + Clone> DirectCalls<S> {
+impl<S: CallHandler> DirectCalls<S> {
     /// It has to be called within a tokio runtime.
     pub(super) fn new(server: S, shutdown: CancellationToken) -> Self {
         let unused = serve_directly_with_ct(server.clone(), NobodyThere, None, shutdown.child_token());
@@ -144,21 +149,27 @@ impl<S: ServerHandler + Clone> DirectCalls<S> {
         context.meta = meta;
         context.extensions.insert(parts);
         let server = self.server.clone();
-        let answer = Box::pin(async move { server.call_tool(params, context).await });
+        let answer = Box::pin(async move { server.answer_call(params, context).await });
 
         let outcome = Unanswered { answer: Some(answer), cancel }.await.map_err(in_newer_codes);
 
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
-        let message = match outcome {
-            Ok(result) => ServerJsonRpcMessage::response(ServerResult::from(result), id),
-            Err(error) => ServerJsonRpcMessage::error(error, Some(id)),
+        let written = match outcome {
+            Ok(CallAnswer::Relayed(result)) => written(&RelayedMessage::new(id, result)),
+            Ok(CallAnswer::Other(result)) => written(&ServerJsonRpcMessage::response(ServerResult::from(result), id)),
+            Err(error) => written(&ServerJsonRpcMessage::error(error, Some(id))),
         };
-        let mut body = Vec::with_capacity(ANSWER_BYTES_USUAL);
-        match serde_json::to_writer(&mut body, &message) {
-            Ok(()) => json_response(status, body),
+        match written {
+            Ok(body) => json_response(status, body),
             Err(error) => json_response(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
         }
     }
+}
+
+fn written(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut body = Vec::with_capacity(ANSWER_BYTES_USUAL);
+    serde_json::to_writer(&mut body, message)?;
+    Ok(body)
 }
 
 fn is_marked(schema: &Value) -> bool {
@@ -188,7 +199,7 @@ fn status_of(error: &ErrorData) -> StatusCode {
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Result<CallAnswer, ErrorData>> + Send>>;
 
 /// A call that is carried out. Dropping it cancels the call and lets it end in a task of its own: what it has begun to
 /// record must not be left halfway.
@@ -198,7 +209,7 @@ struct Unanswered {
 }
 
 impl Future for Unanswered {
-    type Output = Result<CallToolResponse, ErrorData>;
+    type Output = Result<CallAnswer, ErrorData>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(answer) = &mut self.answer else { return Poll::Pending };

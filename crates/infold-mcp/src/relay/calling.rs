@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use infold_core::gateway::{Lane, RightsTarget, RightsVerdict, SchemaBounds, problems_of, refuse_arguments};
-use infold_engine::{BegunCall, Metered, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
+use infold_engine::{BegunCall, RelayedCall, RelayedResult, RelayedShown, ServerCall, ServerTool, Verdict};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, MetaObject};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, InputRequiredResult};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Gateway;
 use super::asking::{ClientInput, is_question};
+use super::call_answer::{CallAnswer, RelayedAnswer};
 use super::caller::RelayCaller;
 use super::content::ServerResult;
 use super::host::Host;
 use super::suspended::{CallStep, RunningCall};
-use crate::answer;
 use crate::gateway::{CallOptions, LinkError, RpcError, ServerLink, marks_arguments, with};
 
 /// The code of an error whose own code is none.
@@ -26,10 +26,6 @@ const INTERNAL_ERROR: i32 = -32_603;
 const ASKS_MAX: usize = 4;
 /// Notices of a server that may wait to be passed on.
 const NOTICES_MAX: usize = 32;
-/// The key in a result's `_meta` under which it is said where the call was counted.
-const METERED: &str = "infold/metered";
-/// The key under which the folds are that were forced since the last answer.
-const NOTICES: &str = "infold/notices";
 
 /// What a call came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +73,7 @@ struct Relayed {
 impl Gateway {
     /// Makes a call. What is wrong with it, or with its server, is the text of a result that is an error; an error of the
     /// protocol passes as it is, if the client called the tool itself.
-    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> Result<CallToolResponse, ErrorData> {
+    pub(crate) async fn call(self: &Arc<Self>, relay: RelayCall<'_>) -> Result<CallAnswer, ErrorData> {
         let (target, host) = match self.admitted(&relay).await {
             Ok(admitted) => admitted,
             Err(why) => return Ok(refused(why).into()),
@@ -109,7 +105,7 @@ impl Gateway {
         self.count(caller, &target, &result, began.elapsed());
         self.promote(std::iter::once(target.name.as_str()), &caller.client).await;
         match (result, way) {
-            (Ok(relayed), _) => Ok(as_answer(relayed).into()),
+            (Ok(relayed), _) => Ok(CallAnswer::Relayed(as_answer(relayed))),
             (Err(NoResult::Refused(why)), _) => Ok(refused(Box::pin(self.scrubbed(why)).await).into()),
             (Err(NoResult::Rpc(error)), CallWay::Direct) => Err(Box::pin(self.scrubbed_error(error)).await),
             (Err(NoResult::Rpc(error)), CallWay::Through(_)) => {
@@ -326,29 +322,16 @@ pub(crate) fn refused(why: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(why)])
 }
 
-fn as_answer(relayed: Relayed) -> CallToolResult {
+fn as_answer(relayed: Relayed) -> RelayedAnswer {
     let Relayed { result, shown } = relayed;
-    let mut meta = shown.state.as_ref().map(|state| answer::meta(state).0).unwrap_or_default();
-    meta.insert(METERED.to_owned(), metered(&shown.metered));
-    if !shown.notices.is_empty() {
-        meta.insert(NOTICES.to_owned(), shown.notices.iter().map(answer::notice).collect());
-    }
-    let answered = match shown.verdict {
-        Verdict::Show => result.shown(shown.texts, shown.structured),
+    let RelayedShown { texts, structured, verdict, metered, notices, state, .. } = shown;
+    let result = match verdict {
+        Verdict::Show => result.shown(texts, structured),
         Verdict::Withheld(notice) => refused(format!(
             "This result does not fit what is left of branch {}'s budget, so the branch has folded. Go on in {} with its \
              result: {}",
             notice.branch_id, notice.parent, notice.result
         )),
     };
-    answered.with_meta(Some(MetaObject(meta)))
-}
-
-fn metered(metered: &Metered) -> Value {
-    match metered {
-        Metered::In { session, thread, tokens, by } => {
-            json!({ "session_id": session, "branch_id": thread.branch(), "tokens": tokens, "by": by })
-        }
-        Metered::Nowhere { reason } => json!({ "session_id": null, "reason": reason }),
-    }
+    RelayedAnswer { result, state, metered, notices }
 }

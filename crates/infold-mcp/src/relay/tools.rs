@@ -7,11 +7,11 @@ use std::sync::Arc;
 use infold_core::gateway::{GatewayTool, Lane};
 use infold_engine::ServerTool;
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::calling::refused;
-use super::{CallWay, ClientInput, Gateway, RelayCall, RelayCaller};
+use super::{CallAnswer, CallWay, ClientInput, Gateway, RelayCall, RelayCaller};
 use crate::answer;
 use crate::arguments::Arguments;
 
@@ -85,7 +85,7 @@ impl Gateway {
         tool: GatewayTool,
         caller: &RelayCaller,
         (given, input): (JsonObject, ClientInput),
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<CallAnswer, ErrorData> {
         let Some(definition) = self.own.iter().find(|definition| definition.name == tool.name()) else {
             return Ok(refused(format!("{} is not served", tool.name())).into());
         };

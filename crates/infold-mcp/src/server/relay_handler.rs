@@ -18,12 +18,45 @@ use super::Server;
 use super::handler::LIST_TTL_MS;
 use crate::client_line::ClientLine;
 use crate::gateway::ListKind;
-use crate::relay::Offer;
+use crate::relay::{CallAnswer, Offer};
 use crate::resources;
 
 /// infold's server with other servers behind it.
 #[derive(Clone)]
 pub(crate) struct RelayServer(pub(crate) Server);
+
+/// A handler whose answers to calls can be written without the library's types.
+pub(crate) trait CallHandler: ServerHandler + Clone {
+    /// Answers a call. The library's `call_tool` gives the same answer in the library's types.
+    fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> impl Future<Output = Result<CallAnswer, ErrorData>> + Send;
+}
+
+impl CallHandler for Server {
+    async fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallAnswer, ErrorData> {
+        self.call_tool(request, context).await.map(CallAnswer::Other)
+    }
+}
+
+impl CallHandler for RelayServer {
+    async fn answer_call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallAnswer, ErrorData> {
+        match OwnTool::named(&request.name).filter(|_| self.0.shows_own()) {
+            Some(_) => Box::pin(self.0.call_tool(request, context)).await.map(CallAnswer::Other),
+            None => Box::pin(self.0.call_others(request, context)).await,
+        }
+    }
+}
 
 impl ServerHandler for RelayServer {
     fn get_info(&self) -> ServerConfig {
@@ -61,10 +94,7 @@ impl ServerHandler for RelayServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        match OwnTool::named(&request.name).filter(|_| self.0.shows_own()) {
-            Some(_) => Box::pin(self.0.call_tool(request, context)).await,
-            None => Box::pin(self.0.call_others(request, context)).await,
-        }
+        self.answer_call(request, context).await.map(CallToolResponse::from)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

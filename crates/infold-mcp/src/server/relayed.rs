@@ -12,9 +12,8 @@ use std::time::Instant;
 use infold_core::gateway::GatewayTool;
 use infold_core::{Owner, Principal};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, Tool,
+    CallToolRequestParams, CompleteRequestParams, CompleteResult, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -23,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::handler::not_served;
 use super::{Server, ShownTools, no_tool};
-use crate::relay::{CallWay, ClientInput, Gateway, Offer, OfferAnswer, OfferAsker, RelayCall, RelayCaller};
+use crate::relay::{CallAnswer, CallWay, ClientInput, Gateway, Offer, OfferAnswer, OfferAsker, RelayCall, RelayCaller};
 use crate::{instructions, resources};
 
 /// The name under which calls of servers' tools are measured: their own names are theirs to choose.
@@ -111,7 +110,7 @@ impl Server {
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<CallAnswer, ErrorData> {
         let began = Instant::now();
         let who = self.principal(&context)?;
         let Some(gateway) = self.gateway_of(&who) else {
@@ -129,11 +128,7 @@ impl Server {
                 (MEASURED_AS, gateway.call(relay).await)
             }
         };
-        let is_error = match &answer {
-            Ok(CallToolResponse::Complete(result)) => result.is_error == Some(true),
-            Ok(_) => false,
-            Err(_) => true,
-        };
+        let is_error = answer.as_ref().map_or(true, CallAnswer::is_error);
         self.shared.metrics.called(measured, if is_error { "error" } else { "ok" }, began.elapsed());
         answer
     }

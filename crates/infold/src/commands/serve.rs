@@ -22,7 +22,7 @@ use crate::gateway;
 use crate::output::{Form, Output};
 use crate::parts;
 use crate::probe::{Listener, probe};
-use crate::requests;
+use crate::requests::{self, RequestSpans};
 use crate::run::follow_window;
 use crate::settings::Surroundings;
 use crate::signals::Stops;
@@ -122,7 +122,8 @@ pub(crate) fn router(
     }
     let proxy = infold_proxy::router(engine, proxy_settings, shutdown.clone());
     // The proxy relays answers of others and must not add headers to them. It measures its requests itself.
-    Ok(requests::recorded(mcp.merge(control)).merge(proxy))
+    let spans = RequestSpans::for_collector(&settings.telemetry.otlp_endpoint);
+    Ok(requests::recorded(mcp.merge(control), spans).merge(proxy))
 }
 
 async fn until_stopped(

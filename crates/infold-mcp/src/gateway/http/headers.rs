@@ -3,8 +3,9 @@
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::{HttpRequest, PROTOCOL_VERSION};
+use super::PROTOCOL_VERSION;
 use crate::gateway::era::{LinkEra, MODERN_VERSION};
+use crate::gateway::message::OwnRequest;
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -28,21 +29,21 @@ pub(super) fn own(headers: &[(String, String)]) -> Result<HeaderMap, String> {
 }
 
 /// Adds what the newer era repeats of a request in its head.
-pub(super) fn add_standard(headers: &mut HeaderMap, request: &HttpRequest<'_>) {
-    if request.era == LinkEra::Legacy {
+pub(super) fn add_standard(headers: &mut HeaderMap, request: &OwnRequest<'_>, schema: Option<&Value>) {
+    if request.era() == LinkEra::Legacy {
         return;
     }
     headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN_VERSION));
-    let params = &request.message["params"];
-    let key = match request.method {
+    let (method, params) = (request.method(), request.given());
+    let key = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
         _ => "",
     };
-    header_value(request.method).map(|value| headers.insert(METHOD, value));
+    header_value(method).map(|value| headers.insert(METHOD, value));
     params[key].as_str().and_then(header_value).map(|value| headers.insert(NAME, value));
-    if request.method == "tools/call"
-        && let Some(schema) = request.schema
+    if method == "tools/call"
+        && let Some(schema) = schema
     {
         mark(headers, schema, &params["arguments"], 0);
     }

@@ -10,10 +10,10 @@ use serde_json::Value;
 use tokio::time::sleep;
 
 use super::sse::{EventData, SseReader, StreamEvent};
-use super::{HttpLeg, HttpRequest, ServerResponse};
+use super::{HttpLeg, ServerResponse};
 use crate::gateway::era::LinkEra;
 use crate::gateway::error::LinkError;
-use crate::gateway::message::{self, Incoming};
+use crate::gateway::message::{self, Incoming, OwnRequest};
 use crate::gateway::options::one_more;
 use crate::gateway::pace::Pace;
 use crate::gateway::router::Source;
@@ -55,11 +55,11 @@ impl HttpLeg {
     /// Reads the answer to a request from its response.
     pub(super) async fn read_answer(
         self: &Arc<Self>,
-        request: &HttpRequest<'_>,
+        request: &OwnRequest<'_>,
         response: ServerResponse,
     ) -> Result<Value, LinkError> {
         let status = response.status();
-        if self.is_session_gone(status, request.era) {
+        if self.is_session_gone(status, request.era()) {
             return Err(LinkError::SessionGone);
         }
         if status.is_success() && is_stream(&response) {
@@ -73,18 +73,20 @@ impl HttpLeg {
         let head = body[..body.len().min(4 * REFUSAL_SHOWN_CHARS)].to_vec();
         match message::read(body).await {
             // An error may come without an id, where the server could not read one.
-            Some(Incoming::Answer { id, outcome }) if id == Some(request.id) || (id.is_none() && outcome.is_err()) => {
+            Some(Incoming::Answer { id, outcome })
+                if id == Some(request.id()) || (id.is_none() && outcome.is_err()) =>
+            {
                 Ok(outcome?)
             }
             _ if !status.is_success() => Err(LinkError::Http { status: status.as_u16(), body: shown(&head) }),
-            _ => Err(LinkError::NotMcp(format!("its answer to {} is not one: {}", request.method, shown(&head)))),
+            _ => Err(LinkError::NotMcp(format!("its answer to {} is not one: {}", request.method(), shown(&head)))),
         }
     }
 
     /// Follows a stream, and those that resume it, until the answer comes.
     async fn follow(
         self: &Arc<Self>,
-        request: &HttpRequest<'_>,
+        request: &OwnRequest<'_>,
         mut response: ServerResponse,
     ) -> Result<Value, LinkError> {
         let mut place = StreamPlace::default();
@@ -102,11 +104,11 @@ impl HttpLeg {
             let Some(id) = place.last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) else {
                 return Err(broken);
             };
-            if request.era == LinkEra::Modern || resumes_left == 0 {
+            if request.era() == LinkEra::Modern || resumes_left == 0 {
                 return Err(broken);
             }
             sleep(place.pause()).await;
-            let mut again = self.to(Method::GET, request.era);
+            let mut again = self.to(Method::GET, request.era());
             again.headers.insert(LAST_EVENT_ID, id);
             response = self.send(again).await?;
             if !response.status().is_success() || !is_stream(&response) {
@@ -118,7 +120,7 @@ impl HttpLeg {
     /// Follows one stream; `None` if it ends before the answer.
     async fn follow_one(
         self: &Arc<Self>,
-        request: &HttpRequest<'_>,
+        request: &OwnRequest<'_>,
         mut response: ServerResponse,
         place: &mut StreamPlace,
     ) -> Result<Option<Value>, LinkError> {
@@ -139,8 +141,8 @@ impl HttpLeg {
                     }
                 };
                 match message::read(data).await {
-                    Some(Incoming::Answer { id, outcome }) if id == Some(request.id) => return Ok(Some(outcome?)),
-                    incoming => self.take(incoming, Source::Request(request.id)),
+                    Some(Incoming::Answer { id, outcome }) if id == Some(request.id()) => return Ok(Some(outcome?)),
+                    incoming => self.take(incoming, Source::Request(request.id())),
                 }
                 pace.message(0).await;
             }

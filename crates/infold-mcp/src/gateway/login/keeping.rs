@@ -75,6 +75,8 @@ pub(super) struct KeptLogin {
     folder: PathBuf,
     /// The name of the file, and of the item in the keyring.
     item: String,
+    /// The file itself: every request looks whether it is still the same.
+    file: PathBuf,
 }
 
 /// Keeps other processes from changing a login.
@@ -91,8 +93,8 @@ impl LoginStore {
     pub(super) fn of(&self, url: &Url) -> KeptLogin {
         let mut url = url.clone();
         url.set_fragment(None);
-        let item = blake3::hash(url.as_str().as_bytes()).to_hex().chars().take(32).collect();
-        KeptLogin { folder: self.folder.clone(), item }
+        let item: String = blake3::hash(url.as_str().as_bytes()).to_hex().chars().take(32).collect();
+        KeptLogin { folder: self.folder.clone(), file: self.folder.join(format!("{item}.json")), item }
     }
 
     /// Which login of a server there is now; `None` if there is none.
@@ -130,18 +132,14 @@ pub enum Forgotten {
 }
 
 impl KeptLogin {
-    fn file(&self) -> PathBuf {
-        self.folder.join(format!("{}.json", self.item))
-    }
-
     pub(super) fn stamp(&self) -> Option<LoginStamp> {
-        let metadata = fs::metadata(self.file()).ok()?;
+        let metadata = fs::metadata(&self.file).ok()?;
         Some(LoginStamp { inode: metadata.ino(), modified: (metadata.mtime(), metadata.mtime_nsec()) })
     }
 
     /// The login that is kept. A file that cannot be understood counts as none: the way out is the same, a new login.
     pub(super) async fn read(&self) -> Result<Option<StoredLogin>, LoginError> {
-        let text = match read_file(&self.file()) {
+        let text = match read_file(&self.file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(LoginError::not_kept("read", error)),
@@ -153,7 +151,7 @@ impl KeptLogin {
                 Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
             }
             Err(_) => {
-                tracing::warn!(file = %self.file().display(), "a stored login cannot be understood");
+                tracing::warn!(file = %self.file.display(), "a stored login cannot be understood");
                 Ok(None)
             }
         }
@@ -179,7 +177,7 @@ impl KeptLogin {
 
     /// Keeps a login where the one before it is.
     pub(super) async fn replace(&self, login: &StoredLogin) -> Result<(), LoginError> {
-        let text = read_file(&self.file()).unwrap_or_default();
+        let text = read_file(&self.file).unwrap_or_default();
         let wish = match serde_json::from_str(&text) {
             Ok(LoginFile::Keyring) => StoreWish::Keyring,
             Ok(LoginFile::File { .. }) | Err(_) => StoreWish::File,
@@ -204,11 +202,11 @@ impl KeptLogin {
     }
 
     async fn remove(&self) -> Result<(), LoginError> {
-        let text = read_file(&self.file()).unwrap_or_default();
+        let text = read_file(&self.file).unwrap_or_default();
         if let Ok(LoginFile::Keyring) = serde_json::from_str(&text) {
             keyring::remove(&self.item).await.map_err(|why| LoginError::not_kept("removed", why))?;
         }
-        for path in [self.file(), self.unfinished()] {
+        for path in [self.file.clone(), self.unfinished()] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(LoginError::not_kept("removed", error));
@@ -254,7 +252,7 @@ impl KeptLogin {
             let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&unfinished)?;
             file.write_all(serde_json::to_string(content)?.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&unfinished, self.file())?;
+            fs::rename(&unfinished, &self.file)?;
             // Some file systems cannot sync a folder, and need not.
             let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
             Ok(())

@@ -230,12 +230,14 @@ struct WaitingServer {
     cancelled: Arc<AtomicUsize>,
 }
 
-impl ServerHandler for WaitingServer {
-    async fn call_tool(
+impl ServerHandler for WaitingServer {}
+
+impl CallHandler for WaitingServer {
+    async fn answer_call(
         &self,
         _request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<CallAnswer, ErrorData> {
         self.began.notify_one();
         context.ct.cancelled().await;
         tokio::task::yield_now().await;
@@ -275,12 +277,14 @@ async fn calls_are_cancelled_when_the_program_ends() {
 #[derive(Clone)]
 struct BrokenServer;
 
-impl ServerHandler for BrokenServer {
-    async fn call_tool(
+impl ServerHandler for BrokenServer {}
+
+impl CallHandler for BrokenServer {
+    async fn answer_call(
         &self,
         _request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> Result<CallAnswer, ErrorData> {
         panic!("on purpose");
     }
 }

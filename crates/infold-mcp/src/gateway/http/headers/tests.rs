@@ -3,12 +3,15 @@
 use serde_json::json;
 
 use super::*;
+use crate::gateway::LinkIdentity;
+use crate::gateway::era::RequestParams;
 
 fn headers_of(method: &str, params: Value, schema: Option<Value>) -> Vec<String> {
-    let message = json!({ "params": params });
-    let request = HttpRequest { id: 1, era: LinkEra::Modern, method, message: &message, schema: schema.as_ref() };
+    let identity = LinkIdentity::infold();
+    let (era, capabilities, progress_token) = (LinkEra::Modern, None, None);
+    let params = RequestParams { given: &params, era, identity: &identity, capabilities, progress_token };
     let mut headers = HeaderMap::new();
-    add_standard(&mut headers, &request);
+    add_standard(&mut headers, &OwnRequest::new(1, method, params), schema.as_ref());
     let mut lines: Vec<String> =
         headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
     lines.sort();
