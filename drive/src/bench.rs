@@ -5,6 +5,7 @@
 //! processor time and memory, which a slow client does not change.
 
 mod agent;
+mod chat;
 mod crowd;
 mod figures;
 mod fold;
@@ -60,6 +61,8 @@ enum Bench {
     Memory(memory::MemoryBenchArguments),
     /// What infold's own agent adds to a turn, as sessions grow, and what a long session costs in a small window.
     Agent,
+    /// What a frame of the chat takes while words come in quickly, in a short session and in a long one.
+    Chat(chat::ChatBenchArguments),
     /// Whether memory stays flat over very many requests, small and very large.
     Soak(soak::SoakArguments),
 }
@@ -121,6 +124,7 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
     match &arguments.what {
         Bench::Start => runtime.block_on(start::run(&program)),
         Bench::Agent => runtime.block_on(agent::run(&program)),
+        Bench::Chat(arguments) => runtime.block_on(chat::run(&program, arguments)),
         Bench::Scrub => scrub::run(workspace),
         Bench::Fork(arguments) => fork::run(workspace, &program, arguments),
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
@@ -137,6 +141,7 @@ impl Bench {
         match self {
             Self::Start
             | Self::Agent
+            | Self::Chat(_)
             | Self::Fork(_)
             | Self::Scrub
             | Self::Memory(_)
@@ -152,6 +157,7 @@ impl Bench {
         match self {
             Self::Start
             | Self::Agent
+            | Self::Chat(_)
             | Self::Fork(_)
             | Self::Scrub
             | Self::Memory(_)
