@@ -96,7 +96,7 @@ async fn a_model_that_is_down_is_said_after_a_few_attempts() {
     let ran = scene.exec(&[ASKED]).await;
     let problem = problem(&ran, 6);
     assert!(problem.contains("3 attempts") && problem.contains("nothing of the thread is lost"), "{problem}");
-    assert_eq!(ran.warnings().len(), 2, "{:?}", ran.warnings());
+    assert_eq!(ran.of_kind("retrying").len(), 2, "{}", ran.stdout);
 }
 
 #[tokio::test]
