@@ -91,31 +91,31 @@ async fn connect(sessions: Arc<EditorSessions>) -> Result<(), Error> {
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| Ok(begun.begin(request, responder, editor)),
+            async move |request, responder, editor: Editor| begun.begin(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| Ok(loaded.load(request, responder, editor)),
+            async move |request, responder, editor: Editor| loaded.load(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| Ok(resumed.resume(request, responder, editor)),
+            async move |request, responder, editor: Editor| resumed.resume(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, _: Editor| Ok(listed.list(request, responder)),
+            async move |request, responder, _: Editor| listed.list(request, responder),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, _: Editor| Ok(closed.close(request, responder)),
+            async move |request, responder, _: Editor| closed.close(request, responder),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| Ok(prompted.prompt(request, responder, editor)),
+            async move |request, responder, editor: Editor| prompted.prompt(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| Ok(chosen.choose(request, responder, editor)),
+            async move |request, responder, editor: Editor| chosen.choose(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
@@ -126,7 +126,10 @@ async fn connect(sessions: Arc<EditorSessions>) -> Result<(), Error> {
             on_receive_request!(),
         )
         .on_receive_notification(
-            async move |request: CancelNotification, _: Editor| Ok(cancelled.cancel(&request.session_id)),
+            async move |request: CancelNotification, _: Editor| {
+                cancelled.cancel(&request.session_id);
+                Ok(())
+            },
             on_receive_notification!(),
         )
         .connect_to(lines::standard())
