@@ -32,7 +32,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Agent, Client, Error, on_receive_notification, on_receive_request};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{AgentFlags, finish_writing};
+use crate::agent::{AgentFlags, settle};
 use crate::commands::Invocation;
 use crate::parts;
 use crate::signals::Stops;
@@ -69,7 +69,7 @@ pub async fn serve(invocation: Invocation, flags: AgentFlags) -> anyhow::Result<
     sessions.end().await;
     ended.cancel();
     timers.await?;
-    finish_writing(&engine).await;
+    settle(&engine).await;
     Ok(())
 }
 
@@ -92,52 +92,31 @@ async fn connect(sessions: Arc<EditorSessions>) -> Result<(), Error> {
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| {
-                begun.begin(request, responder, editor);
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| begun.begin(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| {
-                loaded.load(request, responder, editor);
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| loaded.load(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| {
-                resumed.resume(request, responder, editor);
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| resumed.resume(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, _: Editor| {
-                listed.list(request, responder);
-                Ok(())
-            },
+            async move |request, responder, _: Editor| listed.list(request, responder),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, _: Editor| {
-                closed.close(request, responder);
-                Ok(())
-            },
+            async move |request, responder, _: Editor| closed.close(request, responder),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| {
-                prompted.prompt(request, responder, editor);
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| prompted.prompt(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(
-            async move |request, responder, editor: Editor| {
-                chosen.choose(request, responder, editor);
-                Ok(())
-            },
+            async move |request, responder, editor: Editor| chosen.choose(request, responder, editor),
             on_receive_request!(),
         )
         .on_receive_request(

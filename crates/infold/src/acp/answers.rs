@@ -19,44 +19,69 @@ use super::sessions::EditorSessions;
 pub struct Answers(pub Arc<EditorSessions>);
 
 impl Answers {
+    fn beside(&self, work: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+        self.0.tasks.spawn(work);
+        Ok(())
+    }
+
     /// Begins a session.
-    pub fn begin(&self, request: NewSessionRequest, responder: Responder<NewSessionResponse>, editor: Editor) {
+    pub fn begin(
+        &self,
+        request: NewSessionRequest,
+        responder: Responder<NewSessionResponse>,
+        editor: Editor,
+    ) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move { opened(responder, sessions.begin(request).await, &editor) });
+        self.beside(async move { opened(responder, sessions.begin(request).await, &editor) })
     }
 
     /// Opens a session again, and shows it.
-    pub fn load(&self, request: LoadSessionRequest, responder: Responder<LoadSessionResponse>, editor: Editor) {
+    pub fn load(
+        &self,
+        request: LoadSessionRequest,
+        responder: Responder<LoadSessionResponse>,
+        editor: Editor,
+    ) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move { opened(responder, sessions.load(request, &editor).await, &editor) });
+        self.beside(async move { opened(responder, sessions.load(request, &editor).await, &editor) })
     }
 
     /// Opens a session again.
-    pub fn resume(&self, request: ResumeSessionRequest, responder: Responder<ResumeSessionResponse>, editor: Editor) {
+    pub fn resume(
+        &self,
+        request: ResumeSessionRequest,
+        responder: Responder<ResumeSessionResponse>,
+        editor: Editor,
+    ) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move { opened(responder, sessions.resume(request).await, &editor) });
+        self.beside(async move { opened(responder, sessions.resume(request).await, &editor) })
     }
 
     /// Lists sessions.
-    pub fn list(&self, request: ListSessionsRequest, responder: Responder<ListSessionsResponse>) {
+    pub fn list(&self, request: ListSessionsRequest, responder: Responder<ListSessionsResponse>) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move { answer(responder, sessions.list(&request).await) });
+        self.beside(async move { answer(responder, sessions.list(&request).await) })
     }
 
     /// Closes a session.
-    pub fn close(&self, request: CloseSessionRequest, responder: Responder<CloseSessionResponse>) {
+    pub fn close(&self, request: CloseSessionRequest, responder: Responder<CloseSessionResponse>) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move {
+        self.beside(async move {
             let closed = sessions.close(&request.session_id).await;
             answer(responder, closed.map(|()| CloseSessionResponse::new()));
-        });
+        })
     }
 
     /// Takes a turn. It begins at once and not beside, so that a cancellation right behind the prompt finds it.
-    pub fn prompt(&self, request: PromptRequest, responder: Responder<PromptResponse>, editor: Editor) {
+    pub fn prompt(
+        &self,
+        request: PromptRequest,
+        responder: Responder<PromptResponse>,
+        editor: Editor,
+    ) -> Result<(), Error> {
         match self.0.begin_turn(request, &responder) {
-            Err(error) => answer(responder, Err(error)),
-            Ok(turn) => drop(self.0.tasks.spawn(async move { answer(responder, turn.take(&editor).await) })),
+            Err(error) => responder.respond_with_error(error),
+            Ok(turn) => self.beside(async move { answer(responder, turn.take(&editor).await) }),
         }
     }
 
@@ -66,9 +91,9 @@ impl Answers {
         request: SetSessionConfigOptionRequest,
         responder: Responder<SetSessionConfigOptionResponse>,
         editor: Editor,
-    ) {
+    ) -> Result<(), Error> {
         let sessions = Arc::clone(&self.0);
-        self.0.tasks.spawn(async move { answer(responder, sessions.set_option(&request, &editor).await) });
+        self.beside(async move { answer(responder, sessions.set_option(&request, &editor).await) })
     }
 }
 

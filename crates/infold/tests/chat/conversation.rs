@@ -87,8 +87,8 @@ async fn a_whole_conversation_with_true_figures() -> Result<()> {
     let screen = terminal.screen().await?;
     ensure!(screen.contains("helo, world") && screen.contains("hello, world"), "no difference in\n{screen}");
     ensure!(screen.contains("until this chat ends: changes of files in this folder"), "{screen}");
-    terminal.press_until("1", "the answer", |screen| screen.contains("The greeting is right")).await?;
-    terminal.until("rest", rests).await?;
+    let is_done = |screen: &str| screen.contains("The greeting is right") && rests(screen);
+    terminal.press_until("1", "the answer", is_done).await?;
     assert_eq!(chat.scene.text("greeting.txt"), "hello, world\n");
     check_figures(&chat, terminal).await?;
 
