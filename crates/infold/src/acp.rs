@@ -32,7 +32,7 @@ use agent_client_protocol::v1::schema::{
 use agent_client_protocol::{Agent, Client, Error, on_receive_notification, on_receive_request};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{AgentFlags, settle};
+use crate::agent::{AgentFlags, finish_writing};
 use crate::commands::Invocation;
 use crate::parts;
 use crate::signals::Stops;
@@ -69,7 +69,7 @@ pub async fn serve(invocation: Invocation, flags: AgentFlags) -> anyhow::Result<
     sessions.end().await;
     ended.cancel();
     timers.await?;
-    settle(&engine).await;
+    finish_writing(&engine).await;
     Ok(())
 }
 

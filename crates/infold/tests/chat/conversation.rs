@@ -72,6 +72,20 @@ async fn check_tree(chat: &ChatScene, terminal: &mut TmuxTerminal) -> Result<()>
     Ok(())
 }
 
+/// What was folded away can be unfolded.
+async fn unfold(terminal: &mut TmuxTerminal) -> Result<()> {
+    terminal.press("C-o").await?;
+    terminal.until_shows("What happened").await?;
+    ensure!(!terminal.screen().await?.contains("edited greeting.txt"), "it is folded");
+    for key in ["Home", "Down", "Down"] {
+        terminal.press(key).await?;
+    }
+    terminal.press_until("Enter", "the result", |screen| screen.contains("edited greeting.txt")).await?;
+    terminal.press("Escape").await?;
+    terminal.until("the input", |screen| screen.contains("\n>")).await?;
+    Ok(())
+}
+
 fn sum(shares: &Value) -> u64 {
     shares.as_array().unwrap().iter().map(|share| share["tokens"].as_u64().unwrap()).sum()
 }
@@ -102,16 +116,7 @@ async fn a_whole_conversation_with_true_figures() -> Result<()> {
     let last = chat.scene.turns().pop().unwrap();
     ensure!(last.holds("the person refused this call, and says: No, keep the file"), "{}", last.body);
 
-    // What was folded away can be unfolded.
-    terminal.press("C-o").await?;
-    terminal.until_shows("What happened").await?;
-    ensure!(!terminal.screen().await?.contains("edited greeting.txt"), "it is folded");
-    for key in ["Home", "Down", "Down"] {
-        terminal.press(key).await?;
-    }
-    terminal.press_until("Enter", "the result", |screen| screen.contains("edited greeting.txt")).await?;
-    terminal.press("Escape").await?;
-    terminal.until("the input", |screen| screen.contains("\n>")).await?;
+    unfold(terminal).await?;
 
     // Branches work side by side, and their tree says what each returned.
     say_and_wait(terminal, "Explore", "Both are back.").await?;
