@@ -87,7 +87,8 @@ impl SessionFigures {
     /// How full the context is: tokens, window, percent; `None` before the first answer.
     pub fn fill(&self) -> Option<(u64, u64, u64)> {
         let main = self.main.as_ref()?;
-        Some((main.tokens, main.window_tokens, main.tokens * 100 / main.window_tokens.max(1)))
+        let percent = main.tokens.saturating_mul(100) / main.window_tokens.max(1);
+        Some((main.tokens, main.window_tokens, percent))
     }
 
     /// What `/context` says.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    Approval, ApprovalMode, ApprovalRules, CommandPrefix, OtherEffect, ShellConfinement, decide, decide_other,
+    Approval, ApprovalMode, ApprovalRules, CommandPrefix, Grant, OtherEffect, ShellConfinement, decide, decide_other,
 };
 use crate::tools::{LocalCall, LocalTool};
 
@@ -18,6 +18,7 @@ fn rules(mode: ApprovalMode) -> ApprovalRules {
         allow,
         deny: prefixes(&["git push", "rm", "git log --all"]),
         confinement: ShellConfinement::Full,
+        granted: Vec::new(),
     }
 }
 
@@ -149,14 +150,29 @@ fn without_a_full_sandbox_not_everything_is_allowed() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_it_is_refused_with_the_reason() {
-    let asked = decide(&shell("make all"), &rules(ApprovalMode::Edits));
-    let wanted = Approval::Ask {
-        what: "run `make all`".to_owned(),
-        why: "`make all` is not on the list of what is allowed".to_owned(),
-    };
-    assert_eq!(asked, wanted);
-    let Approval::Refused { why } = asked.with_nobody_to_ask() else { panic!("not refused") };
-    assert!(why.starts_with("run `make all`: `make all` is not on the list of what is allowed, and nobody"), "{why}");
-    assert_eq!(Approval::Allowed.with_nobody_to_ask(), Approval::Allowed);
+fn a_question_says_why_and_what_a_longer_approval_reaches() {
+    let asked = decide(&shell("make all -j4 && git status && pip --version"), &rules(ApprovalMode::Edits));
+    let Approval::Ask { what, why, lasting } = asked else { panic!("not asked: {asked:?}") };
+    assert_eq!(what, "run `make all -j4 && git status && pip --version`");
+    assert_eq!(why, "`make all -j4` is not on the list of what is allowed");
+    let reach: Vec<String> = lasting.iter().map(ToString::to_string).collect();
+    assert_eq!(reach, ["commands that begin with `make all`", "commands that begin with `pip --version`"]);
+}
+
+#[test]
+fn what_was_granted_is_not_asked_about_again_and_what_is_denied_stays_so() {
+    let granted = |grants: Vec<Grant>| ApprovalRules { granted: grants, ..rules(ApprovalMode::Ask) };
+    let make = granted(vec![Grant::Command(CommandPrefix::new("make all").unwrap())]);
+    assert_eq!(word(&decide(&shell("make all -j4"), &make)), "allowed");
+    assert_eq!(word(&decide(&shell("make clean"), &make)), "ask");
+    assert_eq!(word(&decide(&shell("make all && rm x"), &make)), "refused");
+
+    let write = LocalCall::read(LocalTool::Write, &json!({"path": "a", "content": ""})).unwrap();
+    assert_eq!(word(&decide(&write, &make)), "ask");
+    assert_eq!(word(&decide(&write, &granted(vec![Grant::Edits]))), "allowed");
+    let rules = granted(vec![Grant::Tool("one".to_owned())]);
+    assert_eq!(word(&decide_other("one", OtherEffect::MayChange, &rules)), "allowed");
+    assert_eq!(word(&decide_other("two", OtherEffect::MayChange, &rules)), "ask");
+    let read_only = ApprovalRules { mode: ApprovalMode::ReadOnly, ..granted(vec![Grant::Edits]) };
+    assert_eq!(word(&decide(&write, &read_only)), "refused", "a grant does not widen a mode that only reads");
 }

@@ -42,6 +42,7 @@ async fn unplanned_by(engine: &Engine, body: &str, known: Option<&KnownSession>)
         client: None,
         thread: ThreadSource::Transcript,
         digest: None,
+        window_tokens: None,
     };
     let turn = AgentTurn::new(&asked, request, identity, LastAnswer::Ended);
     let plan = engine.unplanned(&turn, &mut SessionCache::default(), known).await.expect("a plan");
