@@ -60,13 +60,11 @@ async fn after_a_kill_the_draft_is_there_and_the_work_goes_on() -> Result<()> {
     terminal.say("Fix the greeting").await?;
     terminal.until_shows("May it edit greeting.txt?").await?;
     terminal.type_in("half a thou").await?;
-    let drafts = || {
-        std::fs::read_dir(chat.scene.data().join("chat"))
-            .unwrap()
-            .flatten()
-            .any(|file| file.file_name().to_string_lossy().starts_with("draft"))
+    let is_kept = || {
+        let mut kept = std::fs::read_dir(chat.scene.data().join("chat")).unwrap().flatten();
+        kept.any(|file| std::fs::read_to_string(file.path()).is_ok_and(|text| text == "half a thou"))
     };
-    while !drafts() {
+    while !is_kept() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     kill(&terminal).await?;
