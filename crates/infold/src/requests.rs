@@ -26,8 +26,8 @@ const SECOND_BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 pub enum RequestSpans {
     /// A collector gets them, so each request has its own.
     Collected,
-    /// Log lines show them, which say no more of a request than its route and method. So all requests of one share a span:
-    /// making one takes as long as reading the request.
+    /// Log lines show them, which say no more of a request than its route and method. So all requests of one share a span,
+    /// which would otherwise be made and dropped with each.
     Logged(Mutex<HashMap<(String, &'static str), Span>>),
 }
 
