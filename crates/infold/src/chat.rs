@@ -38,7 +38,7 @@ use crate::agent::{Conversation, FaceEvent, RunEnding, SessionFigures};
 use crate::draw::Paint;
 use crate::recognised::short_folder;
 use crate::signals::Stops;
-use completion::Known;
+use completion::KnownWords;
 use items::{ChatLook, NoteKind};
 use kept::KeptTyping;
 use overlay::Overlay;
@@ -68,7 +68,7 @@ pub struct Chat {
     screen: InlineScreen<Stdout>,
     overlay: Option<OpenOverlay>,
     kept: KeptTyping,
-    known: Known,
+    known: KnownWords,
     figures: FiguresLoader,
     /// When the draft has to be kept.
     draft_due: Option<Instant>,
@@ -122,7 +122,7 @@ pub async fn run(
         screen: InlineScreen::new(std::io::stdout(), Size { width, height }),
         overlay: None,
         kept,
-        known: Known::default(),
+        known: KnownWords::default(),
         figures: FiguresLoader::new(),
         draft_due: None,
         leaving: None,

@@ -25,7 +25,7 @@ use super::options::{SessionOptions, id_of};
 use super::updates::{ShownSession, said};
 use crate::agent::{AgentFlags, Conversation, ConversationStart, ENDING_MAX, FaceEvent};
 
-pub use turn::Turn;
+pub use turn::EditorTurn;
 
 /// A session of an editor's.
 pub struct EditorSession {

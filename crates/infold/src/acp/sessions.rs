@@ -25,7 +25,7 @@ use super::errors::{error_of, not_open, under_way, wrong};
 use super::options::{MODE, MODEL, SessionOptions, mode_named};
 use super::prompt::words_of;
 use super::servers::handed_over;
-use super::session::{EditorSession, Talk, Turn, model_of};
+use super::session::{EditorSession, EditorTurn, Talk, model_of};
 use super::updates::{EditorShows, ShownSession};
 use crate::agent::{AgentFlags, Conversation, ConversationStart, ENDING_MAX, folder_of, take_flags};
 use crate::commands::Invocation;
@@ -226,10 +226,14 @@ impl EditorSessions {
     }
 
     /// Begins a turn with a prompt.
-    pub fn begin_turn(&self, request: PromptRequest, responder: &Responder<PromptResponse, V1>) -> Result<Turn, Error> {
+    pub fn begin_turn(
+        &self,
+        request: PromptRequest,
+        responder: &Responder<PromptResponse, V1>,
+    ) -> Result<EditorTurn, Error> {
         let session = self.session(&request.session_id)?;
         let words = words_of(&request.prompt, &session.folder)?;
-        Turn::begin(session, words, responder.cancellation())
+        EditorTurn::begin(session, words, responder.cancellation())
     }
 
     /// Ends the turn of a session. A session that is not open has none.

@@ -353,8 +353,14 @@ impl Conversation {
         &mut self,
         make: impl FnOnce(AgentSetup, AgentSession) -> (AgentSetup, AgentSession),
     ) -> anyhow::Result<()> {
-        let taken = self.agent.take().and_then(Arc::into_inner);
-        let Some(agent) = taken else { return Err(Refused::new("the agent is still at work").into()) };
+        let Some(agent) = self.agent.take() else { return Err(Refused::new("the session could not be opened").into()) };
+        let agent = match Arc::try_unwrap(agent) {
+            Ok(agent) => agent,
+            Err(held) => {
+                self.agent = Some(held);
+                return Err(Refused::new("the agent is still at work").hint("try it again in a moment").into());
+            }
+        };
         let (setup, session) = agent.into_parts();
         let (setup, session) = make(setup, session);
         self.agent = Some(Arc::new(CodingAgent::new(setup, session)));

@@ -20,7 +20,7 @@ pub struct Completion {
 
 /// What completions are made of.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownWords {
     /// The files of the folder, from it on.
     pub files: Vec<String>,
     /// Sessions: as much of the id as has to be typed, and the first words.
@@ -29,7 +29,7 @@ pub struct Known {
 
 impl Completion {
     /// What could be meant by the word before the cursor. `line` is everything before that word.
-    pub fn of(line: &str, word: &str, known: &Known) -> Option<Self> {
+    pub fn of(line: &str, word: &str, known: &KnownWords) -> Option<Self> {
         let offered: Vec<(String, String)> = if line.trim().is_empty() && word.starts_with('/') {
             let begins = |(name, ..): &&(&str, &str, &str)| name.starts_with(word) && *name != word;
             COMMANDS.iter().filter(begins).map(|(name, _, does)| ((*name).to_owned(), (*does).to_owned())).collect()

@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 use infold_testkit::model::{Fault, Script, Step};
 use serde_json::json;
 
-use super::editor::{ALLOWS, Played, until};
+use super::editor::{ALLOWS, PlayedModel, until};
 use crate::agent::scene::{ASKED, Scene, calls};
 
 fn script() -> Script {
@@ -18,7 +18,7 @@ fn script() -> Script {
 #[tokio::test]
 async fn commands_are_offered_carried_out_and_not_said_to_the_model() {
     let scene = Scene::start(script()).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             until("the commands", || !editor.of_kind(&session, "available_commands_update").is_empty()).await;
@@ -61,7 +61,7 @@ async fn commands_are_offered_carried_out_and_not_said_to_the_model() {
 #[tokio::test]
 async fn a_compaction_says_what_it_did() {
     let scene = Scene::start(script()).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -76,7 +76,7 @@ async fn a_compaction_says_what_it_did() {
 #[tokio::test]
 async fn a_fork_is_a_session_of_its_own_that_the_editor_finds_in_its_list() {
     let scene = Scene::start(script()).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -101,7 +101,7 @@ async fn a_fork_is_a_session_of_its_own_that_the_editor_finds_in_its_list() {
 #[tokio::test]
 async fn another_model_answers_by_command_and_by_option() {
     let scene = Scene::start(script()).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let opened = editor.connection.send_request(NewSessionRequest::new(scene.file("")));
             let opened = opened.block_task().await.unwrap();
@@ -132,7 +132,7 @@ async fn a_compaction_can_be_cancelled_and_changes_nothing_then() {
     let script = Script::new(std::iter::repeat_n(long, TIMES + 1)).aside("Write the summary", stalled);
     let scene = Scene::start(script).await.set("agent.context_budget=24000").set("agent.max_output_tokens=2000");
     let scene = scene.set("agent.summary_reserve=1000");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             for time in 0..TIMES {
@@ -154,7 +154,7 @@ async fn a_compaction_can_be_cancelled_and_changes_nothing_then() {
 #[tokio::test]
 async fn what_only_looks_like_a_command_is_for_the_model() {
     let scene = Scene::start(Script::new([Step::failing(Fault::status(500)), Step::text("I see.")])).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, "/etc/hosts is wrong").await.unwrap(), StopReason::EndTurn);

@@ -50,14 +50,14 @@ struct Learnt {
 }
 
 /// An editor and how it is played.
-pub struct Played<'a> {
+pub struct PlayedModel<'a> {
     scene: &'a Scene,
     arguments: Vec<&'a str>,
     person: Person,
     can: ClientCapabilities,
 }
 
-impl<'a> Played<'a> {
+impl<'a> PlayedModel<'a> {
     pub fn new(scene: &'a Scene, person: Person) -> Self {
         Self { scene, arguments: Vec::new(), person, can: ClientCapabilities::new() }
     }

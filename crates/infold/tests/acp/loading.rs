@@ -5,7 +5,7 @@ use infold_testkit::model::{Decision, Fault, Received, Script, Step};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::editor::{ALLOWS, Played, until};
+use super::editor::{ALLOWS, PlayedModel, until};
 use crate::agent::scene::{ASKED, Scene, calls, newest_words, normalised, opening, returning};
 
 /// What the model says to a request: it follows from the request alone, so that it is the same after a kill.
@@ -67,7 +67,7 @@ fn shown(updates: &[Value]) -> Vec<String> {
 #[tokio::test]
 async fn a_session_that_is_killed_in_mid_turn_goes_on_with_the_request_that_was_next() {
     let whole = scene(0).await;
-    let seen = Played::new(&whole, ALLOWS)
+    let seen = PlayedModel::new(&whole, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&whole).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -80,7 +80,7 @@ async fn a_session_that_is_killed_in_mid_turn_goes_on_with_the_request_that_was_
     // While a file is read, in a branch, and before the last word. `agent::kills` has every other moment.
     for kill_at in [2, 4, 5] {
         let scene = scene(kill_at).await;
-        let session = Played::new(&scene, ALLOWS)
+        let session = PlayedModel::new(&scene, ALLOWS)
             .does(async |editor| {
                 let session = editor.begin(&scene).await;
                 let (asking, of) = (editor.clone(), session.clone());
@@ -91,7 +91,7 @@ async fn a_session_that_is_killed_in_mid_turn_goes_on_with_the_request_that_was_
                 session
             })
             .await;
-        Played::new(&scene, ALLOWS)
+        PlayedModel::new(&scene, ALLOWS)
             .does(async |editor| {
                 editor.load(&scene, &session).await.unwrap();
                 let replayed = shown(&editor.updates(&session));
@@ -110,14 +110,14 @@ async fn a_session_that_is_killed_in_mid_turn_goes_on_with_the_request_that_was_
 #[tokio::test]
 async fn a_session_is_replayed_as_it_was_shown_and_its_next_request_is_the_same() {
     let (kept, killed) = (scene(0).await, scene(0).await);
-    Played::new(&kept, ALLOWS)
+    PlayedModel::new(&kept, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&kept).await;
             editor.say(&session, ASKED).await.unwrap();
             editor.say(&session, "And now?").await.unwrap();
         })
         .await;
-    let (session, live) = Played::new(&killed, ALLOWS)
+    let (session, live) = PlayedModel::new(&killed, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&killed).await;
             editor.say(&session, ASKED).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_session_is_replayed_as_it_was_shown_and_its_next_request_is_the_same(
             (session, live)
         })
         .await;
-    Played::new(&killed, ALLOWS)
+    PlayedModel::new(&killed, ALLOWS)
         .does(async |editor| {
             editor.load(&killed, &session).await.unwrap();
             let mut replayed = shown(&editor.updates(&session));
@@ -145,7 +145,7 @@ async fn sessions_pass_from_one_face_to_the_other_and_back() {
     let scene = scene(0).await;
     let session = scene.exec(&[ASKED]).await.session();
     let session = SessionId::new(session);
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             editor.load(&scene, &session).await.unwrap();
             assert_eq!(editor.said(&session), "First a file.Done, and all is well.");
@@ -162,7 +162,7 @@ async fn sessions_pass_from_one_face_to_the_other_and_back() {
 async fn a_resumed_session_is_not_shown_again() {
     let scene = scene(0).await;
     let session = SessionId::new(scene.exec(&[ASKED]).await.session());
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let request = ResumeSessionRequest::new(session.clone(), scene.file(""));
             editor.connection.send_request(request).block_task().await.unwrap();

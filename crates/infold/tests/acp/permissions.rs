@@ -4,7 +4,7 @@ use agent_client_protocol::v1::schema::{PermissionOptionKind, SetSessionModeRequ
 use infold_testkit::model::{Script, Step};
 use serde_json::{Value, json};
 
-use super::editor::{ALLOWS, Person, Played, REJECTS, until};
+use super::editor::{ALLOWS, Person, PlayedModel, REJECTS, until};
 use crate::agent::scene::{ASKED, Scene, calls, opening, result_of, returning};
 
 fn edits(times: usize) -> Script {
@@ -16,7 +16,7 @@ fn edits(times: usize) -> Script {
 async fn a_change_is_shown_before_it_is_made_and_made_if_it_is_allowed() {
     let scene = Scene::start(edits(2)).await.set("agent.approval=ask");
     scene.write("1.txt", "old\n");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -45,7 +45,7 @@ async fn a_change_is_shown_before_it_is_made_and_made_if_it_is_allowed() {
 #[tokio::test]
 async fn what_is_allowed_for_the_session_is_asked_once_and_what_is_rejected_is_not_done() {
     let scene = Scene::start(edits(3)).await.set("agent.approval=ask");
-    Played::new(&scene, Person::Picks(PermissionOptionKind::AllowAlways))
+    PlayedModel::new(&scene, Person::Picks(PermissionOptionKind::AllowAlways))
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -55,7 +55,7 @@ async fn what_is_allowed_for_the_session_is_asked_once_and_what_is_rejected_is_n
     assert!(scene.file("3.txt").exists());
 
     let scene = Scene::start(edits(1)).await.set("agent.approval=ask");
-    Played::new(&scene, REJECTS)
+    PlayedModel::new(&scene, REJECTS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -70,7 +70,7 @@ async fn what_is_allowed_for_the_session_is_asked_once_and_what_is_rejected_is_n
 async fn a_question_that_is_cancelled_ends_the_turn_and_nothing_is_done() {
     for person in [Person::Cancels, Person::IsAway] {
         let scene = Scene::start(edits(1)).await.set("agent.approval=ask");
-        Played::new(&scene, person)
+        PlayedModel::new(&scene, person)
             .does(async |editor| {
                 let session = editor.begin(&scene).await;
                 let (asking, of) = (editor.clone(), session.clone());
@@ -96,7 +96,7 @@ async fn a_call_of_a_branch_that_is_asked_about_is_shown_by_itself_and_gets_its_
     ]))
     .await
     .set("agent.approval=ask");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -116,7 +116,7 @@ async fn a_mode_holds_from_the_next_call_on_and_is_said_under_both_names() {
             .then([calls(vec![("write", json!({"path": "later.txt", "content": "new\n"}))]), Step::text("Not now.")]),
     )
     .await;
-    Played::new(&scene, REJECTS)
+    PlayedModel::new(&scene, REJECTS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);

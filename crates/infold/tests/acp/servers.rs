@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
 use infold_testkit::model::{Script, Step};
 use serde_json::{Value, json};
 
-use super::editor::{ALLOWS, Editor, Played, until};
+use super::editor::{ALLOWS, Editor, PlayedModel, until};
 use crate::agent::scene::{ASKED, Scene, calls, result_of};
 use crate::gateway::relaying::{as_setting, echo_tools, server, text_result};
 
@@ -34,7 +34,7 @@ async fn tools_of_a_server_that_the_editor_hands_over_are_called_through_the_gat
     .await
     .set("gateway.list_wait_ms=20000");
     let files = server("files", &echo_tools(), &text_result("what the file says"));
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = begin(&editor, &scene, vec![handed(&files)]).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -61,7 +61,7 @@ async fn servers_that_cannot_be_used_are_named_and_the_session_works_without_the
         McpServer::Stdio(McpServerStdio::new("itself", "/usr/bin/infold").args(vec!["mcp".to_owned()])),
         McpServer::Stdio(McpServerStdio::new("gone", "/nowhere/to/be/found")),
     ];
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = begin(&editor, &scene, servers).await;
             until("the notes", || editor.of_kind(&session, "agent_message_chunk").len() >= 3).await;

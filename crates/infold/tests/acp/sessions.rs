@@ -4,7 +4,7 @@ use agent_client_protocol::v1::schema::{CloseSessionRequest, ListSessionsRequest
 use infold_testkit::model::{Decision, Script, Step};
 use serde_json::json;
 
-use super::editor::{ALLOWS, Played, until};
+use super::editor::{ALLOWS, PlayedModel, until};
 use crate::agent::scene::{ASKED, Scene, calls, newest_words};
 
 fn waiting_and_quick() -> Script {
@@ -24,7 +24,7 @@ fn waiting_and_quick() -> Script {
 #[tokio::test]
 async fn one_session_works_while_another_one_does_and_takes_one_prompt_at_a_time() {
     let scene = Scene::start(waiting_and_quick()).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .with(&["--approval", "all"])
         .does(async |editor| {
             let (slow, quick) = (editor.begin(&scene).await, editor.begin(&scene).await);
@@ -49,7 +49,7 @@ async fn one_session_works_while_another_one_does_and_takes_one_prompt_at_a_time
 async fn sessions_are_listed_by_folder_page_by_page_and_closed_ones_are_not_open() {
     let scene = Scene::start(waiting_and_quick()).await;
     scene.write("inner/.infold.toml", "[agent]\napproval = \"read_only\"\n");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let outer = editor.begin(&scene).await;
             let request = NewSessionRequest::new(scene.file("inner"));
@@ -86,7 +86,7 @@ async fn sessions_are_listed_by_folder_page_by_page_and_closed_ones_are_not_open
 #[tokio::test]
 async fn the_end_of_the_input_in_mid_turn_interrupts_it_and_everything_is_on_disk() {
     let scene = Scene::start(waiting_and_quick()).await;
-    let session = Played::new(&scene, ALLOWS)
+    let session = PlayedModel::new(&scene, ALLOWS)
         .with(&["--approval", "all"])
         .does(async |editor| {
             let session = editor.begin(&scene).await;

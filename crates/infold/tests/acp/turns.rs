@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
 use infold_testkit::model::{Fault, Script, Step};
 use serde_json::{Value, json};
 
-use super::editor::{ALLOWS, Played, until};
+use super::editor::{ALLOWS, PlayedModel, until};
 use crate::agent::scene::{ASKED, Scene, calls, opening, result_of, returning};
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn a_turn_is_shown_as_words_calls_places_and_changes() {
     ]))
     .await;
     scene.write("greeting.txt", "first\nhelo, world\n");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .with(&["--approval", "all"])
         .does(async |editor| {
             let session = editor.begin(&scene).await;
@@ -65,7 +65,7 @@ async fn a_turn_is_shown_as_words_calls_places_and_changes() {
 async fn files_of_a_prompt_are_named_or_held() {
     let scene = Scene::start(Script::new([Step::text("Seen.")])).await;
     let folder = scene.file("").canonicalize().unwrap();
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             let link = ResourceLink::new("lib.rs", format!("file://{}/src/lib.rs", folder.display()));
@@ -91,7 +91,7 @@ async fn a_branch_is_one_call_whose_content_grows_and_ends_with_what_it_returned
     ]))
     .await;
     scene.write("a.txt", "short\n");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             assert_eq!(editor.say(&session, ASKED).await.unwrap(), StopReason::EndTurn);
@@ -120,7 +120,7 @@ async fn a_cancelled_turn_ends_as_cancelled_and_the_session_goes_on() {
         Step::text("Never mind."),
     ]))
     .await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .with(&["--approval", "all"])
         .does(async |editor| {
             let session = editor.begin(&scene).await;
@@ -144,7 +144,7 @@ async fn a_cancelled_turn_ends_as_cancelled_and_the_session_goes_on() {
 async fn a_cancellation_right_behind_its_prompt_finds_it() {
     let stalled = Step::failing(Fault::StallAfter { bytes: 0 });
     let scene = Scene::start(Script::new([stalled, Step::text("Here.")])).await;
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let session = editor.begin(&scene).await;
             let (asking, of) = (editor.clone(), session.clone());
@@ -167,7 +167,7 @@ async fn limits_and_faults_are_said_with_the_protocol_s_reasons() {
     ]);
     let scene = Scene::start(script).await.set("agent.turns_max=1");
     let notices = ClientSessionCapabilities::new().notices(NoticeCapabilities::new());
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .can(ClientCapabilities::new().session(notices))
         .does(async |editor| {
             let session = editor.begin(&scene).await;
@@ -183,7 +183,7 @@ async fn limits_and_faults_are_said_with_the_protocol_s_reasons() {
 #[tokio::test]
 async fn without_a_key_a_session_says_which_variable_to_set() {
     let scene = Scene::start(Script::new([])).await.set("agent.key_env=MY_OWN_KEY");
-    Played::new(&scene, ALLOWS)
+    PlayedModel::new(&scene, ALLOWS)
         .does(async |editor| {
             let request = agent_client_protocol::v1::schema::NewSessionRequest::new(scene.file(""));
             let error = editor.connection.send_request(request).block_task().await.unwrap_err();

@@ -8,13 +8,13 @@ use super::editor;
 use crate::tones::Palette;
 
 #[derive(Debug, Clone)]
-enum Act {
+enum EditorAct {
     Key(KeyEvent),
     Paste(String),
     View(usize, usize),
 }
 
-fn any_act() -> impl Strategy<Value = Act> {
+fn any_act() -> impl Strategy<Value = EditorAct> {
     let code = prop_oneof![
         6 => proptest::char::any().prop_map(KeyCode::Char),
         6 => proptest::sample::select("ab \u{301}漢👩\u{200d}🏽-".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
@@ -32,9 +32,9 @@ fn any_act() -> impl Strategy<Value = Act> {
         KeyModifiers::SHIFT,
     ]);
     prop_oneof![
-        20 => (code, modifiers).prop_map(|(code, modifiers)| Act::Key(KeyEvent::new(code, modifiers))),
-        1 => prop_oneof!["\\PC{0,30}", "(x\n){21,25}", "[ab漢 \n\t]{0,40}"].prop_map(Act::Paste),
-        4 => (1_usize..30, 1_usize..6).prop_map(|(width, height_max)| Act::View(width, height_max)),
+        20 => (code, modifiers).prop_map(|(code, modifiers)| EditorAct::Key(KeyEvent::new(code, modifiers))),
+        1 => prop_oneof!["\\PC{0,30}", "(x\n){21,25}", "[ab漢 \n\t]{0,40}"].prop_map(EditorAct::Paste),
+        4 => (1_usize..30, 1_usize..6).prop_map(|(width, height_max)| EditorAct::View(width, height_max)),
     ]
 }
 
@@ -44,9 +44,9 @@ proptest! {
         let mut editor = Editor::new(Palette::plain(), History::new(vec!["old".to_owned(), "older\ntext".to_owned()]));
         for act in acts {
             match act {
-                Act::Key(event) => { editor.key(event); }
-                Act::Paste(text) => editor.paste(&text),
-                Act::View(width, height_max) => {
+                EditorAct::Key(event) => { editor.key(event); }
+                EditorAct::Paste(text) => editor.paste(&text),
+                EditorAct::View(width, height_max) => {
                     let view = editor.view(width, height_max);
                     prop_assert!((1..=height_max).contains(&view.lines.len()));
                     prop_assert!(view.lines.iter().all(|line| line.width() <= width), "{view:?}");
@@ -65,9 +65,9 @@ proptest! {
         let mut editor = editor();
         for act in acts {
             match act {
-                Act::Key(event) => { editor.key(event); }
-                Act::Paste(text) => editor.paste(&text),
-                Act::View(..) => {}
+                EditorAct::Key(event) => { editor.key(event); }
+                EditorAct::Paste(text) => editor.paste(&text),
+                EditorAct::View(..) => {}
             }
         }
         while editor.buffer.undo() {}

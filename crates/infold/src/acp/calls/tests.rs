@@ -29,11 +29,11 @@ fn a_change_is_at_its_first_line_and_a_giant_one_is_not_shown() {
         before: before.map(str::to_owned),
         after,
     };
-    let folder = Path::new("/work");
+    let folder = Path::new("/project");
     let places =
         changed_places(&[texts(Some("one\ntwo\n"), "one\n2\n".to_owned()), texts(None, "x".to_owned())], folder);
     assert_eq!(places.iter().map(|place| place.line).collect::<Vec<_>>(), [Some(2), Some(1)]);
-    assert_eq!(places[0].path, Path::new("/work/a.rs"));
+    assert_eq!(places[0].path, Path::new("/project/a.rs"));
     let giant = diffs(&[texts(None, "x".repeat(DIFF_BYTES_MAX + 1))], folder);
     assert!(matches!(giant[..], [ToolCallContent::Content(_)]), "{giant:?}");
 }

@@ -7,16 +7,16 @@ use agent_client_protocol::v1::schema::{
 use super::*;
 
 fn words(blocks: &[ContentBlock]) -> String {
-    words_of(blocks, Path::new("/work")).unwrap_or_else(|error| format!("error: {}", error.message))
+    words_of(blocks, Path::new("/project")).unwrap_or_else(|error| format!("error: {}", error.message))
 }
 
 #[test]
 fn files_are_named_from_the_folder_on_and_held_texts_are_in_the_words() {
-    let held = TextResourceContents::new("fn main() {}\n", "file:///work/src/a%20b.rs#L1:2");
+    let held = TextResourceContents::new("fn main() {}\n", "file:///project/src/a%20b.rs#L1:2");
     let blob = BlobResourceContents::new("AAAA", "file:///tmp/a.png");
     let said = words(&[
         "Look at ".into(),
-        ContentBlock::ResourceLink(ResourceLink::new("lib.rs", "file:///work/src/lib.rs")),
+        ContentBlock::ResourceLink(ResourceLink::new("lib.rs", "file:///project/src/lib.rs")),
         " and ".into(),
         ContentBlock::ResourceLink(ResourceLink::new("page", "https://example.org/%20")),
         ContentBlock::Resource(EmbeddedResource::new(EmbeddedResourceResource::TextResourceContents(held))),

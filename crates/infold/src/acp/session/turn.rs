@@ -26,7 +26,7 @@ use crate::agent::{FaceEvent, PendingQuestion, RunEnding, words};
 const INTERRUPT_EVERY: Duration = Duration::from_millis(20);
 
 /// A turn that has begun.
-pub struct Turn {
+pub struct EditorTurn {
     session: Arc<EditorSession>,
     talk: OwnedMutexGuard<Option<Talk>>,
     words: String,
@@ -35,7 +35,7 @@ pub struct Turn {
     withdrawn: RequestCancellation,
 }
 
-impl Turn {
+impl EditorTurn {
     /// Begins a turn, if none is under way.
     pub fn begin(session: Arc<EditorSession>, words: String, withdrawn: RequestCancellation) -> Result<Self, Error> {
         let talk = Arc::clone(&session.talk).try_lock_owned().map_err(|_| under_way())?;

@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn known() -> Known {
+fn known() -> KnownWords {
     let files = ["src/main.rs", "src/chat/main_loop.rs", "README.md"].map(str::to_owned).to_vec();
-    Known { files, sessions: vec![("5b24".to_owned(), "fix it".to_owned())] }
+    KnownWords { files, sessions: vec![("5b24".to_owned(), "fix it".to_owned())] }
 }
 
 fn offered(line: &str, word: &str) -> Vec<String> {
