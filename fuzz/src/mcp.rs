@@ -53,6 +53,7 @@ fn engine(folder: &TempDir) -> Engine {
         synchronous: Synchronous::Normal,
         busy_timeout_ms: 1_000,
         readers_max: 2,
+        cluster: None,
         checkpoint_pages: 1_000,
     };
     let settings = EngineSettings {

@@ -9,7 +9,7 @@ pub enum Error {
     /// The caller can put it right, and the message says how.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The caller cannot put it right. Nothing was recorded.
+    /// The caller cannot put it right. Nothing was recorded, unless the failure says that this is unknown.
     #[error(transparent)]
     Failed(#[from] Failure),
 }
@@ -44,6 +44,8 @@ impl Failure {
             Self::Scrubbing(_) => "scrubbing_failed",
             Self::Store(StoreError::DiskFull) => "disk_full",
             Self::Store(StoreError::Damaged { .. }) => "database_damaged",
+            Self::Store(StoreError::Unreachable { .. }) => "cluster_unreachable",
+            Self::Store(StoreError::Unknown { .. }) => "outcome_unknown",
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
             Self::Undecided(_) => "undecided",
@@ -56,7 +58,8 @@ impl Failure {
     pub fn http_status(&self) -> u16 {
         match self {
             Self::Store(StoreError::DiskFull) => 507,
-            Self::Store(StoreError::Busy) | Self::Contended => 503,
+            Self::Store(StoreError::Busy | StoreError::Unreachable { .. }) | Self::Contended => 503,
+            Self::Store(StoreError::Unknown { .. }) => 504,
             Self::Scrubbing(_) | Self::Store(_) | Self::Undecided(_) | Self::Planning | Self::Random(_) => 500,
         }
     }

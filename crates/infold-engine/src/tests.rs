@@ -8,11 +8,12 @@ mod races;
 mod requests;
 mod results;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use infold_core::{Counter, Family, Field, ModelWindows, Principal, ReturnOutcome, ShapeRules};
-use infold_store::{Store, StoreSettings, Synchronous};
+use infold_store::{ClusterAccess, ClusterSettings, CreateStream, Store, StoreSettings, Synchronous};
 use infold_testkit::{documented_limits, documented_memory_rules};
 use tempfile::TempDir;
 
@@ -60,6 +61,25 @@ pub(crate) fn settings() -> EngineSettings {
     }
 }
 
+/// The cluster that databases in a folder are indexes of: none, or, where `INFOLD_TEST_NATS` names a server, a log that
+/// is the folder's own. So the same tests run on both.
+fn cluster_in(folder: &Path) -> Option<ClusterSettings> {
+    let server = std::env::var("INFOLD_TEST_NATS").ok()?;
+    let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned();
+    Some(ClusterSettings {
+        servers: vec![server],
+        access: ClusterAccess::Anyone,
+        ca_file: None,
+        client_certificate: None,
+        stream: format!("T{name}"),
+        subject_prefix: format!("t.{name}"),
+        replicas: 1,
+        create: CreateStream::IfAbsent,
+        attempt_ms: 2_000,
+        timeout_ms: 15_000,
+    })
+}
+
 impl Bench {
     pub(crate) fn new(settings: EngineSettings) -> Self {
         let folder = TempDir::new().unwrap();
@@ -74,6 +94,7 @@ impl Bench {
             synchronous: Synchronous::Normal,
             busy_timeout_ms: 5_000,
             readers_max: 2,
+            cluster: cluster_in(folder.path()),
             checkpoint_pages: 1000,
         };
         let store = Store::open(&folder.path().join("infold.db"), &store).unwrap();

@@ -48,6 +48,7 @@ fn engine(folder: &std::path::Path) -> Engine {
         synchronous: Synchronous::Normal,
         busy_timeout_ms: 1_000,
         readers_max: 2,
+        cluster: None,
         checkpoint_pages: 1_000,
     };
     let settings = EngineSettings {

@@ -59,6 +59,7 @@ impl Store {
         behind: u64,
         limit: usize,
     ) -> Result<Vec<LogRecord>, StoreError> {
+        self.fresh().await?;
         self.read(move |transaction| {
             let mut statement = transaction.prepare_cached(
                 "SELECT seq, at, payload FROM agent_log WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",

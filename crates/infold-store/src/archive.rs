@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::codec::{column, from_json, unpack_text};
 use crate::load::session_key;
-use crate::replay::{ReplayStep, ends};
+use crate::replay::{ReplayStep, ends, latest_end};
 use crate::{Store, StoreError};
 
 /// Selects ended branches for a list.
@@ -110,7 +110,10 @@ fn live(
     let Some(session) = session else { return Ok(None) };
     let key = session_key(session)?;
     let wanted = |of: u32| generation.is_none_or(|generation| generation == of);
-    let latest = ends(transaction, &key)?.into_iter().rfind(|end| end.branch.id == *branch && wanted(end.generation));
+    let latest = match latest_end(transaction, &key, branch)?.filter(|end| wanted(end.generation)) {
+        Some(end) => Some(end),
+        None => ends(transaction, &key)?.into_iter().rfind(|end| end.branch.id == *branch && wanted(end.generation)),
+    };
     Ok(latest.map(|end| Trajectory {
         archived: Archived {
             session: key.id.to_string(),

@@ -86,6 +86,7 @@ impl Store {
 
     /// Reads an offloaded result; `None` if this owner has none with that id.
     pub async fn blob(&self, owner: Owner, id: BlobId) -> Result<Option<Blob>, StoreError> {
+        self.fresh().await?;
         self.read(move |transaction| {
             let found = transaction
                 .prepare_cached(

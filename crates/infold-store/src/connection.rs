@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{StoreError, fitness, identity};
+use crate::{ClusterSettings, StoreError, fitness, identity};
 
 /// Pause between two attempts to turn the write-ahead log on.
 const WAL_PAUSE_MS: u64 = 5;
@@ -29,6 +29,8 @@ pub struct StoreSettings {
     pub busy_timeout_ms: u64,
     /// How many connections for reading may be open at once.
     pub readers_max: usize,
+    /// The cluster whose log this database is an index of; `None` if it is this machine's own.
+    pub cluster: Option<ClusterSettings>,
     /// Length of the write-ahead log at which SQLite starts a checkpoint, in pages.
     pub checkpoint_pages: u32,
 }

@@ -71,6 +71,22 @@ pub enum StoreError {
         /// What the operating system reported.
         problem: String,
     },
+    /// The servers that keep the state cannot be reached, or do not agree. Nothing was written.
+    #[error("the cluster ({servers}) cannot be reached: {problem}")]
+    Unreachable {
+        /// The addresses that were tried.
+        servers: String,
+        /// What the last attempt ended with.
+        problem: String,
+    },
+    /// The servers were sent a write and did not answer. It may be found in the log later.
+    #[error("the cluster ({servers}) has not said whether the write is stored: {problem}: look before you repeat it")]
+    Unknown {
+        /// The addresses that were tried.
+        servers: String,
+        /// What the last attempt ended with.
+        problem: String,
+    },
     /// Any other error of SQLite's.
     #[error("database: {0}")]
     Sql(String),

@@ -86,7 +86,7 @@ impl Store {
     pub async fn change_gateway_tools<T: Send + 'static>(
         &self,
         server: ServerKey,
-        decide: impl FnOnce(Vec<StoredTool>) -> (Vec<StoredTool>, T) + Send + 'static,
+        decide: impl Fn(Vec<StoredTool>) -> (Vec<StoredTool>, T) + Send + 'static,
     ) -> Result<T, StoreError> {
         self.inner
             .writer

@@ -9,6 +9,7 @@ mod agent_log;
 mod append;
 mod archive;
 mod blobs;
+mod cluster;
 mod codec;
 mod connection;
 mod error;
@@ -41,6 +42,7 @@ pub use agent_log::{ListedLog, LogRecord};
 pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
+pub use cluster::{ClusterAccess, ClusterSettings, ClusterState, CreateStream};
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, RecordedEvent};
@@ -91,6 +93,7 @@ struct Inner {
     path: PathBuf,
     secret: [u8; 32],
     writer: writer::Writer,
+    cluster: Option<cluster::SharedState>,
     readers: readers::Readers,
     fitness: tokio::sync::Mutex<fitness::Fitness>,
 }
@@ -103,10 +106,18 @@ impl Store {
         let mut connection = connection::open_writer(path, settings)?;
         schema::migrate(&mut connection)?;
         let secret = key_file::secret(path, &mut connection)?;
+        let (writer, cluster) = match &settings.cluster {
+            None => (writer::Writer::start(connection)?, None),
+            Some(cluster) => {
+                let state = cluster::SharedState::default();
+                (writer::Writer::start_shared(connection, cluster, secret, &state)?, Some(state))
+            }
+        };
         let inner = Inner {
             path: path.to_owned(),
             secret,
-            writer: writer::Writer::start(connection)?,
+            writer,
+            cluster,
             readers: readers::Readers::new(path, settings),
             fitness: tokio::sync::Mutex::default(),
         };
@@ -137,6 +148,15 @@ impl Store {
         match self.inner.readers.try_with(read) {
             Ok(outcome) => outcome,
             Err(read) => self.read(read).await,
+        }
+    }
+
+    /// Waits, where several machines share the state, until this one has everything that any of them was told is
+    /// written. What is decided on is read after that.
+    async fn fresh(&self) -> Result<(), StoreError> {
+        match self.inner.cluster {
+            Some(_) => self.inner.writer.fresh().await,
+            None => Ok(()),
         }
     }
 

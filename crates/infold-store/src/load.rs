@@ -62,6 +62,7 @@ impl Store {
     /// Loads a session; `None` if its owner has no such session.
     #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
+        self.fresh().await?;
         match load.ended {
             EndedBranches::Nothing | EndedBranches::Branch(_) => {
                 self.read_little(move |transaction| find(transaction, &load)).await

@@ -31,6 +31,7 @@ impl Store {
 
     /// Reads the newest snapshot; `None` if the session has none.
     pub async fn snapshot(&self, session: SessionKey) -> Result<Option<Snapshot>, StoreError> {
+        self.fresh().await?;
         self.read(move |transaction| {
             let found = transaction
                 .prepare_cached("SELECT messages, token_count FROM session_snapshots WHERE session_id = ?1")?

@@ -1,5 +1,7 @@
 //! The store on a real database in a temporary folder.
 
+use std::path::Path;
+
 use infold_core::{
     BlobId, BranchId, Claims, Command, Counter, Decision, Family, IdKey, Open, Owner, Principal, ProjectHash,
     ReturnOutcome, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
@@ -10,7 +12,36 @@ use tempfile::TempDir;
 use super::*;
 
 pub(crate) fn settings() -> StoreSettings {
-    StoreSettings { synchronous: Synchronous::Full, busy_timeout_ms: 5_000, readers_max: 2, checkpoint_pages: 1000 }
+    StoreSettings {
+        synchronous: Synchronous::Full,
+        busy_timeout_ms: 5_000,
+        readers_max: 2,
+        cluster: None,
+        checkpoint_pages: 1000,
+    }
+}
+
+pub(crate) fn settings_in(folder: &TempDir) -> StoreSettings {
+    StoreSettings { cluster: cluster_in(folder.path()), ..settings() }
+}
+
+/// The cluster that databases in a folder are indexes of: none, or, where `INFOLD_TEST_NATS` names a server, a log that
+/// is the folder's own. So the same tests run on both.
+pub(crate) fn cluster_in(folder: &Path) -> Option<ClusterSettings> {
+    let server = std::env::var("INFOLD_TEST_NATS").ok()?;
+    let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned();
+    Some(ClusterSettings {
+        servers: vec![server],
+        access: ClusterAccess::Anyone,
+        ca_file: None,
+        client_certificate: None,
+        stream: format!("T{name}"),
+        subject_prefix: format!("t.{name}"),
+        replicas: 1,
+        create: CreateStream::IfAbsent,
+        attempt_ms: 2_000,
+        timeout_ms: 15_000,
+    })
 }
 
 pub(crate) fn scrubbed(text: &str) -> Scrubbed {
@@ -91,7 +122,7 @@ pub(crate) async fn learn_nothing(store: &Store) {
 }
 
 pub(crate) fn open_store(folder: &TempDir) -> Store {
-    Store::open(&folder.path().join("infold.db"), &settings()).unwrap()
+    Store::open(&folder.path().join("infold.db"), &settings_in(folder)).unwrap()
 }
 
 #[tokio::test]

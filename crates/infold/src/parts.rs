@@ -70,6 +70,7 @@ pub fn store_settings(settings: &Settings) -> StoreSettings {
         },
         busy_timeout_ms: store.busy_timeout_ms,
         readers_max: store.readers,
+        cluster: None,
         checkpoint_pages: store.checkpoint_pages,
     }
 }

@@ -62,6 +62,7 @@ fn open_store(path: &Path) -> Result<Store> {
         synchronous: Synchronous::Full,
         busy_timeout_ms: 10_000,
         readers_max: 2,
+        cluster: None,
         checkpoint_pages: 1_000,
     };
     Store::open(path, &settings).context("cannot open the yardstick's database")

@@ -152,6 +152,7 @@ impl Api {
             synchronous: Synchronous::Normal,
             busy_timeout_ms: 5_000,
             readers_max: 2,
+            cluster: None,
             checkpoint_pages: 1_000,
         };
         let store = Store::open(&folder.path().join("infold.db"), &store_settings).expect("a store");

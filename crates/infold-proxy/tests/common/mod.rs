@@ -115,6 +115,7 @@ pub fn engine_with(folder: &std::path::Path, fault: ScrubFault, shaping: Shaping
         synchronous: Synchronous::Normal,
         busy_timeout_ms: 1_000,
         readers_max: 2,
+        cluster: None,
         checkpoint_pages: 1_000,
     };
     let settings = EngineSettings {

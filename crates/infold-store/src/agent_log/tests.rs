@@ -4,7 +4,7 @@ use infold_core::view::ScrubbedJson;
 use infold_core::{Command, Session};
 use tempfile::TempDir;
 
-use crate::tests::{append_of, key, settings};
+use crate::tests::{append_of, key, settings_in};
 use crate::{Store, StoreError};
 
 fn record(text: &str) -> ScrubbedJson {
@@ -13,7 +13,7 @@ fn record(text: &str) -> ScrubbedJson {
 
 /// A store with one session, which has no log yet.
 async fn store(folder: &TempDir) -> Store {
-    let store = Store::open(&folder.path().join("infold.db"), &settings()).unwrap();
+    let store = Store::open(&folder.path().join("infold.db"), &settings_in(folder)).unwrap();
     let session = Session::new(key("s").owner, key("s").id, 1);
     store.append(append_of(&session, &Command::Start, 1)).await.unwrap();
     store

@@ -31,7 +31,10 @@ async fn tools_are_changed_in_one_step_and_one_without_a_definition_is_deleted()
     let server = ServerKey::new("files");
     let rows = vec![tool("a", Some("aa"), None), tool("b", Some("bb"), Some("cc")), tool("c", None, Some("dd"))];
     let written = rows.clone();
-    store.change_gateway_tools(server.clone(), move |before| (written, assert!(before.is_empty()))).await.unwrap();
+    store
+        .change_gateway_tools(server.clone(), move |before| (written.clone(), assert!(before.is_empty())))
+        .await
+        .unwrap();
     assert_eq!(store.gateway_tools(Some(server.clone())).await.unwrap(), rows);
     assert_eq!(store.gateway_tools(Some(ServerKey::new("other"))).await.unwrap(), []);
 

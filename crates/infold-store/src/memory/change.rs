@@ -63,7 +63,7 @@ impl Store {
         id: MemoryId,
         what: &'static str,
         at_ms: u64,
-        decide: impl FnOnce(&Memory) -> (Option<MemoryUpdate>, T) + Send + 'static,
+        decide: impl Fn(&Memory) -> (Option<MemoryUpdate>, T) + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
         self.inner
             .writer

@@ -156,7 +156,7 @@ impl Store {
         self.inner
             .writer
             .run(move |transaction| {
-                let scope = scope_named(transaction, &owner, scope)?;
+                let scope = scope_named(transaction, &owner, &scope)?;
                 transaction
                     .prepare_cached("INSERT OR IGNORE INTO memory_silence (owner, scope, at) VALUES (?1, ?2, ?3)")?
                     .execute(params![owner.as_str(), scope.to_string(), at_ms])?;
@@ -170,7 +170,7 @@ impl Store {
         self.inner
             .writer
             .run(move |transaction| {
-                let scope = scope_named(transaction, &owner, scope)?;
+                let scope = scope_named(transaction, &owner, &scope)?;
                 let deleted = transaction
                     .prepare_cached("DELETE FROM memory_silence WHERE owner = ?1 AND scope = ?2")?
                     .execute(params![owner.as_str(), scope.to_string()])?;
@@ -256,10 +256,10 @@ pub(super) fn set_alias(
     Ok(())
 }
 
-fn scope_named(transaction: &Transaction<'_>, owner: &Owner, scope: SilenceScope) -> Result<SilenceScope, StoreError> {
+fn scope_named(transaction: &Transaction<'_>, owner: &Owner, scope: &SilenceScope) -> Result<SilenceScope, StoreError> {
     match scope {
-        SilenceScope::Session(_) => Ok(scope),
-        SilenceScope::Project(project) => Ok(SilenceScope::Project(project_named(transaction, owner, &project)?)),
+        SilenceScope::Session(_) => Ok(scope.clone()),
+        SilenceScope::Project(project) => Ok(SilenceScope::Project(project_named(transaction, owner, project)?)),
     }
 }
 

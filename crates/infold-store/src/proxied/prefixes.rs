@@ -13,6 +13,7 @@ const PER_SESSION_MAX: usize = 64;
 impl Store {
     /// Finds the session that the longest stored one of these prefixes belongs to. `digests` begins with the shortest.
     pub async fn find_by_prefix(&self, owner: Owner, digests: Vec<[u8; 32]>) -> Result<Option<SessionId>, StoreError> {
+        self.fresh().await?;
         self.read_little(move |transaction| {
             for digest in digests.iter().rev() {
                 let found = transaction

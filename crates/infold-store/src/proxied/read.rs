@@ -20,6 +20,7 @@ impl Store {
             reply_key: None,
             counted: Vec::new(),
         };
+        self.fresh().await?;
         self.read(move |transaction| {
             let Some(loaded) = find(transaction, &load)? else { return Ok(None) };
             Ok(Some(Proxied { session: loaded.session, decisions: read_decisions(transaction, &text)? }))
@@ -29,6 +30,7 @@ impl Store {
 
     /// Reads how far a session has got; `None` if it is not stored.
     pub async fn revision(&self, key: SessionKey) -> Result<Option<Revision>, StoreError> {
+        self.fresh().await?;
         self.read_little(move |transaction| {
             let revision = transaction
                 .prepare_cached(

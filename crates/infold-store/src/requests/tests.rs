@@ -6,10 +6,10 @@ use infold_core::{Scrubbed, Thread};
 use tempfile::TempDir;
 
 use super::*;
-use crate::tests::settings;
+use crate::tests::settings_in;
 
 fn store(folder: &TempDir) -> Store {
-    Store::open(&folder.path().join("infold.db"), &settings()).unwrap()
+    Store::open(&folder.path().join("infold.db"), &settings_in(folder)).unwrap()
 }
 
 fn named(session: &str) -> SessionId {

@@ -41,6 +41,7 @@ pub async fn examine(image: &Path, required: &[Answer]) -> Result<Verdict> {
         synchronous: Synchronous::Full,
         busy_timeout_ms: 10_000,
         readers_max: 1,
+        cluster: None,
         checkpoint_pages: 1_000,
     };
     let store = Store::open(&path, &settings).context("the database does not open")?;

@@ -1,0 +1,73 @@
+//! One state for several machines. What a transaction changes is one entry of a log that the servers of a NATS cluster
+//! keep; every machine applies the entries, in the log's order, to a SQLite file of its own, which serves all reads.
+//!
+//! An entry is published with the sequence of the last entry that its transaction was made on, and the servers refuse it
+//! if the log has moved on since. So there is one history, every index is a copy of the same moment of it, and no query
+//! exists twice. An index can be removed at any time: it is made anew from the log.
+//!
+//! What must hold: nobody is answered before a quorum of servers has the entry on disk; an index never has what the log
+//! does not have; an entry whose fate is unknown is looked for before anything else is decided.
+
+mod apply;
+mod capture;
+mod entry;
+mod follow;
+mod join;
+mod log;
+mod publish;
+mod settings;
+mod tables;
+mod writing;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
+pub(crate) use writing::write_shared;
+
+use crate::{Store, StoreError};
+
+/// What is known of the cluster, for people who ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClusterState {
+    /// The log's random name, made when it was.
+    pub name: String,
+    /// The stream that holds it.
+    pub stream: String,
+    /// On how many servers.
+    pub replicas: usize,
+    /// The server that leads it.
+    pub leader: Option<String>,
+    /// The sequence of the newest entry that was heard of.
+    pub last: u64,
+    /// The sequence of the newest entry that is in this machine's index.
+    pub applied: u64,
+    /// How often the log had moved on before an entry could be published.
+    pub moved: u64,
+    /// How often the connection was made again.
+    pub reconnects: u64,
+    /// Why the cluster cannot be reached just now.
+    pub problem: Option<String>,
+}
+
+/// The state as the writer last saw it.
+pub(crate) type SharedState = Arc<Mutex<ClusterState>>;
+
+fn note(state: &SharedState, change: impl FnOnce(&mut ClusterState)) {
+    change(&mut state.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+impl Store {
+    /// What is known of the cluster; `None` if the database is this machine's own.
+    pub fn cluster(&self) -> Option<ClusterState> {
+        let state = self.inner.cluster.as_ref()?;
+        Some(state.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Hashes everything that machines share, row by row. Two databases with the same hash hold the same.
+    pub async fn shared_digest(&self) -> Result<String, StoreError> {
+        self.read(|transaction| tables::digest(transaction)).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

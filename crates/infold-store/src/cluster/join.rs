@@ -1,0 +1,69 @@
+//! Opening an index of the shared log: it has to be this log's, the log has to have what the index has, and the index gets
+//! what the log has.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::apply::{self, Position};
+use super::log::Log;
+use super::tables;
+use crate::StoreError;
+
+/// Checks an index against the log, or makes a new one the log's. Returns how far it has come.
+pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
+    let position = adopt(log, connection)?;
+    let state = log.last().await?;
+    if state.last_sequence < position.applied {
+        let problem = format!(
+            "ends at {}, but this machine has seen entries up to {} acknowledged",
+            state.last_sequence, position.applied
+        );
+        return Err(log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md"));
+    }
+    if state.first_sequence > position.applied + 1 {
+        let problem =
+            format!("begins at {}, and this machine has read up to {}", state.first_sequence, position.applied);
+        return Err(log.unfit(&problem, "entries were removed from it: put a copy of the servers' files back"));
+    }
+    check_last(log, &position).await?;
+    Ok(position)
+}
+
+/// Reads which log the index is of. A new one is made this log's.
+fn adopt(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let position = match apply::joined(&transaction)? {
+        Some((name, position)) if name == log.name => position,
+        Some(_) => {
+            let remedy = "remove the folder `cluster` in the data folder to begin a new index";
+            return Err(log.unfit("is not the one that this machine's index was made from", remedy));
+        }
+        None if tables::is_empty(&transaction)? => {
+            let position = Position::start(&log.name);
+            apply::join(&transaction, &log.name, &position)?;
+            position
+        }
+        None => {
+            let remedy = "copy what it has with `infold store move`, or name another folder with --data";
+            return Err(log.unfit("cannot take over a database that has sessions of its own", remedy));
+        }
+    };
+    transaction.commit()?;
+    Ok(position)
+}
+
+/// The last message that the index has read must still be the one that is there.
+async fn check_last(log: &Log, position: &Position) -> Result<(), StoreError> {
+    if position.applied == 0 {
+        return Ok(());
+    }
+    let chain = blake3::Hash::from_bytes(position.chain).to_hex();
+    let found = log.message(position.applied).await?;
+    let is_same = found.is_some_and(|found| {
+        found.headers.get(super::publish::CHAIN).is_some_and(|value| value.as_str() == chain.as_str())
+    });
+    if is_same {
+        return Ok(());
+    }
+    let problem = format!("has another entry at {} than the one that this machine has seen there", position.applied);
+    Err(log.unfit(&problem, "the log was put back from an old copy: see docs/cluster.md about a log that differs"))
+}

@@ -1,0 +1,292 @@
+//! The connection to the servers that keep the shared log.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_nats::jetstream::{self, stream};
+use async_nats::{ConnectOptions, Event};
+
+use super::settings::{ClusterAccess, ClusterSettings, CreateStream};
+use super::{SharedState, note};
+use crate::StoreError;
+
+/// Under these names the stream says whose it is.
+const CLUSTER_NAME: &str = "infold.cluster";
+const KEY_PRINT: &str = "infold.key";
+const FORMAT: (&str, &str) = ("infold.format", "1");
+/// How long a server's word that it leads the log is good after it has heard from the others. They elect another one only
+/// after four seconds without it, so until then nothing can be acknowledged that it does not know.
+const LEASE: Duration = Duration::from_secs(2);
+/// A pause before a question is asked again.
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
+/// How long the servers recognise an entry that is sent again.
+const DUPLICATES: Duration = Duration::from_secs(120);
+/// What a message needs beside its text: subject, headers.
+const HEAD_BYTES: usize = 4 * 1024;
+/// The longest part of an entry that goes into one message, whatever the servers would take.
+const PART_BYTES_MAX: usize = 1024 * 1024;
+/// The waits between attempts to connect.
+const RECONNECT_MS: [u64; 4] = [50, 100, 250, 500];
+
+/// The log, as it is reached from here.
+pub(super) struct Log {
+    pub(super) context: jetstream::Context,
+    pub(super) stream: stream::Stream,
+    pub(super) client: async_nats::Client,
+    pub(super) settings: ClusterSettings,
+    /// The log's random name.
+    pub(super) name: String,
+    pub(super) part_bytes_max: usize,
+    pub(super) state: SharedState,
+}
+
+impl Log {
+    /// Connects, and finds or makes the stream. `key_print` identifies the secret that ids are made with: it is one for
+    /// all machines.
+    pub(super) async fn open(
+        settings: &ClusterSettings,
+        key_print: &str,
+        state: SharedState,
+    ) -> Result<Self, StoreError> {
+        let client = connect(settings, &state).await?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(Duration::from_millis(settings.attempt_ms));
+        let found = find(&context, settings).await?;
+        let stream = match (found, settings.create) {
+            (Some(stream), _) => stream,
+            (None, CreateStream::IfAbsent) => make(&context, settings, key_print).await?,
+            (None, CreateStream::Never) => {
+                let remedy = "check the stream's name, or set store.nats.create = true once to make it";
+                return Err(unfit(settings, "does not exist", remedy));
+            }
+        };
+        let name = check(settings, &stream.cached_info().config, key_print)?;
+        let part_bytes_max = client.server_info().max_payload.saturating_sub(HEAD_BYTES).min(PART_BYTES_MAX);
+        note(&state, |state| {
+            state.name.clone_from(&name);
+            state.stream.clone_from(&settings.stream);
+            state.replicas = stream.cached_info().config.num_replicas;
+        });
+        Ok(Self { context, stream, client, settings: settings.clone(), name, part_bytes_max, state })
+    }
+
+    /// The sequence of the newest entry, which no acknowledged one exceeds: the server that says so has just heard from a
+    /// quorum.
+    pub(super) async fn last(&self) -> Result<stream::State, StoreError> {
+        let until = self.deadline();
+        loop {
+            let problem = match self.stream.get_info().await {
+                Ok(info) if is_leased(&info) => {
+                    note(&self.state, |state| {
+                        state.leader = info.cluster.as_ref().and_then(|cluster| cluster.leader.clone());
+                        state.last = info.state.last_sequence;
+                        state.problem = None;
+                    });
+                    return Ok(info.state);
+                }
+                Ok(_) => "the server that leads the log does not hear from enough others".to_owned(),
+                Err(error) => describe(&error),
+            };
+            if Instant::now() >= until {
+                return Err(self.unreachable(problem));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.settings.timeout_ms)
+    }
+
+    pub(super) fn unreachable(&self, problem: String) -> StoreError {
+        note(&self.state, |state| state.problem = Some(problem.clone()));
+        StoreError::Unreachable { servers: self.settings.servers.join(", "), problem }
+    }
+
+    pub(super) fn subject(&self) -> String {
+        format!("{}.log", self.settings.subject_prefix)
+    }
+
+    /// Where servers say what they have just stored.
+    pub(super) fn stored_subject(&self) -> String {
+        format!("{}.stored", self.settings.subject_prefix)
+    }
+
+    pub(super) fn unfit(&self, problem: &str, remedy: &str) -> StoreError {
+        unfit(&self.settings, problem, remedy)
+    }
+}
+
+async fn connect(settings: &ClusterSettings, state: &SharedState) -> Result<async_nats::Client, StoreError> {
+    let options = options(settings, Arc::clone(state))?;
+    let wait = Duration::from_millis(settings.timeout_ms);
+    let connected = tokio::time::timeout(wait, options.connect(&settings.servers)).await;
+    let problem = match connected {
+        Ok(Ok(client)) => return Ok(client),
+        Ok(Err(error)) => describe(&error),
+        Err(_) => format!("no answer within {} ms", settings.timeout_ms),
+    };
+    Err(StoreError::Unreachable { servers: settings.servers.join(", "), problem })
+}
+
+fn options(settings: &ClusterSettings, state: SharedState) -> Result<ConnectOptions, StoreError> {
+    let attempt = Duration::from_millis(settings.attempt_ms);
+    let mut options = ConnectOptions::new()
+        .name("infold")
+        .connection_timeout(attempt)
+        .request_timeout(Some(attempt))
+        .ping_interval(Duration::from_secs(2))
+        .reconnect_delay_callback(|attempts| {
+            Duration::from_millis(RECONNECT_MS[attempts.saturating_sub(1).min(RECONNECT_MS.len() - 1)])
+        })
+        .event_callback(move |event| {
+            if matches!(event, Event::Connected) {
+                note(&state, |state| state.reconnects += 1);
+            }
+            tracing::info!(%event, "connection to the cluster");
+            std::future::ready(())
+        });
+    options = match &settings.access {
+        ClusterAccess::Anyone => options,
+        ClusterAccess::Password { user, password } => options.user_and_password(user.clone(), password.clone()),
+        ClusterAccess::Nkey { seed } => options.nkey(seed.clone()),
+        ClusterAccess::Credentials { text } => options.credentials(text).map_err(|error| StoreError::File {
+            path: "credentials of the cluster".to_owned(),
+            problem: error.to_string(),
+        })?,
+    };
+    if let Some(path) = &settings.ca_file {
+        options = options.add_root_certificates(path.clone());
+    }
+    if let Some((certificate, key)) = &settings.client_certificate {
+        options = options.add_client_certificate(certificate.clone(), key.clone());
+    }
+    Ok(options)
+}
+
+async fn find(context: &jetstream::Context, settings: &ClusterSettings) -> Result<Option<stream::Stream>, StoreError> {
+    let until = Instant::now() + Duration::from_millis(settings.timeout_ms);
+    loop {
+        let error = match context.get_stream(&settings.stream).await {
+            Ok(stream) => return Ok(Some(stream)),
+            Err(error) => error,
+        };
+        if let jetstream::context::GetStreamErrorKind::JetStream(refused) = error.kind()
+            && refused.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND
+        {
+            return Ok(None);
+        }
+        if Instant::now() >= until {
+            let problem = format!("JetStream does not answer ({})", describe(&error));
+            return Err(StoreError::Unreachable { servers: settings.servers.join(", "), problem });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn make(
+    context: &jetstream::Context,
+    settings: &ClusterSettings,
+    key_print: &str,
+) -> Result<stream::Stream, StoreError> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random)
+        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
+    let name = blake3::hash(&random).to_hex()[..16].to_owned();
+    let prefix = &settings.subject_prefix;
+    let config = stream::Config {
+        name: settings.stream.clone(),
+        description: Some("What infold's machines share".to_owned()),
+        subjects: vec![format!("{prefix}.log")],
+        discard: stream::DiscardPolicy::New,
+        storage: stream::StorageType::File,
+        num_replicas: settings.replicas,
+        duplicate_window: DUPLICATES,
+        // What is read has to be what the leader has.
+        allow_direct: false,
+        republish: Some(stream::Republish {
+            source: format!("{prefix}.log"),
+            destination: format!("{prefix}.stored"),
+            headers_only: false,
+        }),
+        metadata: HashMap::from([
+            (CLUSTER_NAME.to_owned(), name),
+            (KEY_PRINT.to_owned(), key_print.to_owned()),
+            (FORMAT.0.to_owned(), FORMAT.1.to_owned()),
+        ]),
+        ..Default::default()
+    };
+    match context.create_stream(config).await {
+        Ok(stream) => Ok(stream),
+        Err(error) => match find(context, settings).await? {
+            // Another machine was faster: its stream is the one to use.
+            Some(stream) => Ok(stream),
+            None => Err(unfit(
+                settings,
+                &format!("cannot be made ({})", describe(&error)),
+                "the servers need JetStream, room on disk, and as many servers as store.nats.replicas says",
+            )),
+        },
+    }
+}
+
+/// Refuses a stream that is another program's, or that could lose or hide what was acknowledged. Returns the log's name.
+fn check(settings: &ClusterSettings, config: &stream::Config, key_print: &str) -> Result<String, StoreError> {
+    let problem = |problem: &str, remedy: &str| Err(unfit(settings, problem, remedy));
+    let Some(name) = config.metadata.get(CLUSTER_NAME) else {
+        return problem("was made by another program", "name another one with store.nats.stream");
+    };
+    let edit = |setting: &str| format!("`nats stream edit {} {setting}`", settings.stream);
+    if config.metadata.get(FORMAT.0).map(String::as_str) != Some(FORMAT.1) {
+        return problem("was made by a newer infold", "use a newer infold");
+    }
+    if config.metadata.get(KEY_PRINT).map(String::as_str) != Some(key_print) {
+        let remedy = "copy infold.key from the folder `cluster` of a machine that works with it: `infold store key`";
+        return problem("belongs to machines with another key", remedy);
+    }
+    if config.allow_direct {
+        let remedy = format!("{}: reads may otherwise miss what was acknowledged", edit("--no-allow-direct"));
+        return problem("answers reads from any server (allow_direct)", &remedy);
+    }
+    if config.num_replicas < settings.replicas {
+        let found = format!("is kept on {} servers, not {}", config.num_replicas, settings.replicas);
+        return problem(&found, &edit(&format!("--replicas {}", settings.replicas)));
+    }
+    let forgets = config.max_age > Duration::ZERO || config.max_messages > 0 || config.max_messages_per_subject > 0;
+    if forgets || config.discard != stream::DiscardPolicy::New || config.storage != stream::StorageType::File {
+        let remedy = "it needs storage File, discard New, and no max-age and max-msgs: make a new one";
+        return problem("is set to forget entries", remedy);
+    }
+    Ok(name.clone())
+}
+
+fn is_leased(info: &stream::Info) -> bool {
+    let Some(cluster) = info.cluster.as_ref().filter(|cluster| !cluster.replicas.is_empty()) else {
+        return info.config.num_replicas <= 1;
+    };
+    let heard = cluster.replicas.iter().filter(|peer| !peer.offline && peer.active < LEASE).count() + 1;
+    cluster.leader.is_some() && heard > info.config.num_replicas / 2
+}
+
+fn unfit(settings: &ClusterSettings, problem: &str, remedy: &str) -> StoreError {
+    StoreError::Unfit {
+        path: format!("the stream {}", settings.stream),
+        problem: problem.to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// An error with what caused it: the client's own words are short.
+pub(super) fn describe(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let words = next.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        cause = next.source();
+    }
+    text
+}

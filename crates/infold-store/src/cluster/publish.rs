@@ -1,0 +1,163 @@
+//! Publishing an entry: it is acknowledged by a quorum of servers, or refused because the log has moved on, or its fate is
+//! found out.
+//!
+//! A long entry is several messages, one behind the other. If another machine's entry comes between them, those that were
+//! sent count for nothing, and the entry is published anew.
+
+use std::time::{Duration, Instant};
+
+use async_nats::HeaderMap;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::{self, ErrorCode};
+
+use super::apply::Position;
+use super::log::{Log, PAUSE, describe};
+use crate::StoreError;
+
+/// Says what a message continues: the entry's random name, its part, and how many parts there are.
+pub(super) const PART: &str = "Infold-Part";
+/// A keyed hash over the log up to the message itself.
+pub(super) const CHAIN: &str = "Infold-Chain";
+
+/// What became of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Published {
+    /// A quorum has it on disk.
+    Landed(Position),
+    /// Another machine was faster; nothing of the entry counts.
+    Moved,
+}
+
+/// What became of one message.
+enum Sent {
+    Landed,
+    Moved,
+}
+
+/// The hash that authenticates a log from here on.
+#[derive(Clone)]
+pub(super) struct ChainKey(pub(super) [u8; 32]);
+
+impl ChainKey {
+    pub(super) fn after(&self, position: &Position, head: &str, payload: &[u8]) -> Position {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&position.chain);
+        hasher.update(&(head.len() as u64).to_be_bytes());
+        hasher.update(head.as_bytes());
+        hasher.update(payload);
+        Position { applied: position.applied + 1, chain: *hasher.finalize().as_bytes() }
+    }
+}
+
+impl Log {
+    /// Publishes an entry behind a position.
+    pub(super) async fn publish(&self, key: &ChainKey, from: &Position, entry: &[u8]) -> Result<Published, StoreError> {
+        let name = random_name()?;
+        let count = entry.len().div_ceil(self.part_bytes_max).max(1);
+        let mut position = from.clone();
+        for (index, part) in entry.chunks(self.part_bytes_max).enumerate() {
+            let head = format!("{name} {} {count}", index + 1);
+            let next = key.after(&position, &head, part);
+            match self.send(&position, &next, &head, part.to_vec()).await? {
+                Sent::Landed => position = next,
+                Sent::Moved => return Ok(Published::Moved),
+            }
+        }
+        Ok(Published::Landed(position))
+    }
+
+    /// Sends one message until it is known what became of it, or time is up.
+    async fn send(&self, from: &Position, to: &Position, head: &str, payload: Vec<u8>) -> Result<Sent, StoreError> {
+        let chain = blake3::Hash::from_bytes(to.chain).to_hex().to_string();
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", chain.as_str());
+        headers.insert("Nats-Expected-Last-Sequence", from.applied.to_string().as_str());
+        headers.insert(PART, head);
+        headers.insert(CHAIN, chain.as_str());
+        let payload = bytes::Bytes::from(payload);
+        let until = self.deadline();
+        // An attempt that was not answered may have landed all the same.
+        let mut unanswered = false;
+        loop {
+            let error = match self.attempt(headers.clone(), payload.clone()).await {
+                Ok(sequence) if sequence == to.applied => return Ok(Sent::Landed),
+                Ok(sequence) => return Err(self.lost(from, sequence)),
+                Err(error) => error,
+            };
+            match error.kind() {
+                PublishErrorKind::WrongLastSequence if unanswered => return self.what_landed(to, &chain).await,
+                PublishErrorKind::WrongLastSequence => return Ok(Sent::Moved),
+                PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => unanswered = true,
+                PublishErrorKind::MaxPayloadExceeded => {
+                    return Err(self.unfit("refuses long messages", "set max_payload to 8MB on all servers"));
+                }
+                _ => self.refused(&error)?,
+            }
+            if Instant::now() >= until {
+                let problem = describe(&error);
+                return Err(if unanswered { self.unknown(problem) } else { self.unreachable(problem) });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn attempt(&self, headers: HeaderMap, payload: bytes::Bytes) -> Result<u64, PublishError> {
+        // The client holds messages back while it is not connected; who waits for an answer would rather know.
+        let wait = Duration::from_millis(self.settings.attempt_ms);
+        let published = async {
+            let acknowledged = self.context.publish_with_headers(self.subject(), headers, payload).await?;
+            acknowledged.await
+        };
+        match tokio::time::timeout(wait, published).await {
+            Ok(outcome) => outcome.map(|acknowledged| acknowledged.sequence),
+            Err(_) => Err(PublishError::new(PublishErrorKind::TimedOut)),
+        }
+    }
+
+    /// After an attempt without an answer: whether the message that is now in its place is the one that was sent.
+    async fn what_landed(&self, to: &Position, chain: &str) -> Result<Sent, StoreError> {
+        let found = self.message(to.applied).await?;
+        let is_ours = found.is_some_and(|found| found.headers.get(CHAIN).is_some_and(|value| value.as_str() == chain));
+        Ok(if is_ours { Sent::Landed } else { Sent::Moved })
+    }
+
+    /// What a server says that cannot take the entry now. `Ok` if it may be able to soon.
+    fn refused(&self, error: &PublishError) -> Result<(), StoreError> {
+        let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<jetstream::Error>());
+        match source.map(jetstream::Error::error_code) {
+            Some(
+                ErrorCode::STREAM_STORE_FAILED
+                | ErrorCode::INSUFFICIENT_RESOURCES
+                | ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+            ) => {
+                let problem = describe(error);
+                Err(self.unfit(&format!("takes no more entries ({problem})"), "give the servers more room on disk"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn unknown(&self, problem: String) -> StoreError {
+        let StoreError::Unreachable { servers, problem } = self.unreachable(problem) else { return StoreError::Closed };
+        StoreError::Unknown { servers, problem }
+    }
+
+    /// The log has an entry that could not be written to this machine's index.
+    pub(super) fn not_indexed(&self, error: &StoreError) -> StoreError {
+        let problem = format!("it is in the log, but not in this machine's index ({error})");
+        StoreError::Unknown { servers: self.settings.servers.join(", "), problem }
+    }
+
+    /// The servers have given the message another place than the one that they had been asked for.
+    fn lost(&self, from: &Position, sequence: u64) -> StoreError {
+        let problem = format!("has put an entry at {sequence} that belongs behind {}", from.applied);
+        self.unfit(&problem, "stop infold on all machines, and see docs/cluster.md about a log that was put back")
+    }
+}
+
+fn random_name() -> Result<String, StoreError> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random)
+        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
+    Ok(blake3::hash(&random).to_hex()[..16].to_owned())
+}

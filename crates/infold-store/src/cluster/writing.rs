@@ -1,0 +1,249 @@
+//! The writer of a database that is an index of the shared log. Writes that are waiting share a transaction and an entry;
+//! they are answered when the servers have it.
+//!
+//! A transaction is made on what the index has. If the log has moved on since, it is undone, the index is brought up to
+//! date, and the same writes are made again on that.
+
+use std::sync::Arc;
+
+use futures::{FutureExt, StreamExt};
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+use super::apply::{self, Position};
+use super::capture::Capture;
+use super::follow::Heard;
+use super::log::Log;
+use super::publish::{ChainKey, Published};
+use super::settings::ClusterSettings;
+use super::{SharedState, join, note};
+use crate::StoreError;
+use crate::writer::{GROUP_MAX, Request, WaitingWrite};
+
+/// What the chain's key is derived for.
+const CHAIN_CONTEXT: &str = "infold 2026 chain of the shared log";
+/// What the print of a key is derived for.
+const PRINT_CONTEXT: &str = "infold 2026 print of a cluster's key";
+/// How often a group of writes is made again before its callers are told to try later.
+const MOVED_MAX: usize = 200;
+/// How many messages are read before they are written to the index; more where an entry has more parts.
+const MESSAGES_AT_ONCE: u64 = 64;
+
+/// An index, its log and the connection that writes to it.
+struct SharedWriter {
+    runtime: Runtime,
+    connection: Connection,
+    log: Log,
+    stored: async_nats::Subscriber,
+    capture: Capture,
+    chain_key: ChainKey,
+    heard: Heard,
+    state: SharedState,
+}
+
+/// Joins the cluster, says how that went, and then does what is asked until nobody can ask any more.
+pub(crate) fn write_shared(
+    connection: Connection,
+    settings: &ClusterSettings,
+    secret: &[u8; 32],
+    state: &SharedState,
+    mut waiting: mpsc::Receiver<Request>,
+    ready: &std::sync::mpsc::Sender<Result<(), StoreError>>,
+) {
+    let mut writer = match SharedWriter::open(connection, settings, secret, state) {
+        Ok(writer) => writer,
+        Err(error) => {
+            // Whoever opens the store waits for this.
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    let _ = ready.send(Ok(()));
+    while let Some(requests) = writer.next(&mut waiting) {
+        writer.serve(requests);
+    }
+}
+
+impl SharedWriter {
+    fn open(
+        mut connection: Connection,
+        settings: &ClusterSettings,
+        secret: &[u8; 32],
+        state: &SharedState,
+    ) -> Result<Self, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| StoreError::File { path: "writer thread".to_owned(), problem: error.to_string() })?;
+        let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, secret)).to_hex();
+        let (log, stored) = runtime.block_on(async {
+            let log = Log::open(settings, &print.as_str()[..16], Arc::clone(state)).await?;
+            // Heard before it is asked how far the log goes, so that nothing falls in between.
+            let stored = log.client.subscribe(log.stored_subject()).await;
+            let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
+            join::join(&log, &mut connection).await?;
+            Ok::<_, StoreError>((log, stored))
+        })?;
+        let capture = Capture::install(&connection)?;
+        let chain_key = ChainKey(blake3::derive_key(CHAIN_CONTEXT, secret));
+        let (heard, state) = (Heard::default(), Arc::clone(state));
+        let mut writer = Self { runtime, connection, log, stored, capture, chain_key, heard, state };
+        writer.catch_up()?;
+        Ok(writer)
+    }
+
+    /// Waits for requests, and keeps the index up to date meanwhile. `None` when nobody can ask any more.
+    fn next(&mut self, waiting: &mut mpsc::Receiver<Request>) -> Option<Vec<Request>> {
+        loop {
+            let stored = &mut self.stored;
+            let first = self.runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    request = waiting.recv() => Ok(request),
+                    message = stored.next() => Err(message),
+                }
+            });
+            match first {
+                Ok(first) => {
+                    let mut requests = vec![first?];
+                    while requests.len() < GROUP_MAX
+                        && let Ok(next) = waiting.try_recv()
+                    {
+                        requests.push(next);
+                    }
+                    return Some(requests);
+                }
+                Err(message) => self.follow(message),
+            }
+        }
+    }
+
+    fn serve(&mut self, requests: Vec<Request>) {
+        let (mut writes, mut readers) = (Vec::new(), Vec::new());
+        for request in requests {
+            match request {
+                Request::Write(write) => writes.push(write),
+                Request::Fresh(answer) => readers.push(answer),
+            }
+        }
+        if !readers.is_empty() {
+            let fresh = self.catch_up();
+            for answer in readers {
+                // Who asked may have gone away.
+                let _ = answer.send(fresh.clone());
+            }
+        }
+        if !writes.is_empty() {
+            let written = self.write(&mut writes);
+            if let Err(error) = &written {
+                tracing::error!(%error, writes = writes.len(), "a group of writes was not published");
+            }
+            for write in writes {
+                write.answer(written.clone());
+            }
+        }
+    }
+
+    /// Makes the writes and publishes what they change.
+    fn write(&mut self, writes: &mut [Box<dyn WaitingWrite>]) -> Result<(), StoreError> {
+        for _ in 0..MOVED_MAX {
+            if self.try_write(writes)? == Attempt::Done {
+                return Ok(());
+            }
+            note(&self.state, |state| state.moved += 1);
+            self.catch_up()?;
+        }
+        Err(StoreError::Busy)
+    }
+
+    fn try_write(&mut self, writes: &mut [Box<dyn WaitingWrite>]) -> Result<Attempt, StoreError> {
+        if self.capture.is_outdated(&self.connection)? {
+            self.capture = Capture::install(&self.connection)?;
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let from = apply::position(&transaction)?;
+        for write in writes {
+            write.run(&transaction);
+        }
+        let Some(entry) = self.capture.take(&transaction)? else {
+            transaction.commit()?;
+            return Ok(Attempt::Done);
+        };
+        let entry = entry.encode()?;
+        match self.runtime.block_on(self.log.publish(&self.chain_key, &from, &entry))? {
+            Published::Landed(position) => {
+                // The log has it whatever becomes of the index, which reads it from there the next time.
+                let kept = apply::move_to(&transaction, &position).and_then(|()| Ok(transaction.commit()?));
+                kept.map_err(|error| self.log.not_indexed(&error))?;
+                note(&self.state, |state| state.applied = position.applied);
+                Ok(Attempt::Done)
+            }
+            Published::Moved => Ok(Attempt::Moved),
+        }
+    }
+
+    /// Brings the index up to what the log has now.
+    fn catch_up(&mut self) -> Result<(), StoreError> {
+        let last = self.runtime.block_on(self.log.last())?.last_sequence;
+        self.read_up_to(last)
+    }
+
+    fn read_up_to(&mut self, last: u64) -> Result<(), StoreError> {
+        let mut at_once = MESSAGES_AT_ONCE;
+        loop {
+            let from = self.position()?;
+            if from.applied >= last {
+                return Ok(());
+            }
+            let read = self.log.entries(&self.chain_key, &from, last.min(from.applied + at_once), &mut self.heard);
+            let entries = self.runtime.block_on(read)?;
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another process of this machine may have come further meanwhile.
+            let mut at = apply::position(&transaction)?;
+            for read in entries {
+                if read.position.applied <= at.applied {
+                    continue;
+                }
+                if let Some(entry) = &read.entry {
+                    apply::apply(&transaction, entry)?;
+                }
+                at = read.position;
+            }
+            let is_stuck = at == from;
+            apply::move_to(&transaction, &at)?;
+            self.capture.forget(&transaction)?;
+            transaction.commit()?;
+            note(&self.state, |state| state.applied = at.applied);
+            if is_stuck && from.applied + at_once >= last {
+                // The rest of a long entry is still on its way.
+                return Ok(());
+            }
+            at_once = if is_stuck { at_once * 2 } else { MESSAGES_AT_ONCE };
+        }
+    }
+
+    fn position(&mut self) -> Result<Position, StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        apply::position(&transaction)
+    }
+
+    /// Reads what a server says that it has stored, and what else has come in.
+    fn follow(&mut self, first: Option<async_nats::Message>) {
+        let mut last = first.and_then(|message| self.heard.add(&message)).unwrap_or(0);
+        while let Some(Some(message)) = self.stored.next().now_or_never() {
+            last = last.max(self.heard.add(&message).unwrap_or(0));
+        }
+        note(&self.state, |state| state.last = state.last.max(last));
+        if let Err(error) = self.read_up_to(last) {
+            tracing::warn!(%error, "what other machines wrote could not be read");
+        }
+    }
+}
+
+/// How an attempt to publish ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Attempt {
+    Done,
+    Moved,
+}
