@@ -137,8 +137,8 @@ impl Engine {
                 waiting.any(|now| now.waiting.as_ref().is_some_and(|waiting| waiting.hash == *hash))
             };
             // What was offered meanwhile was not looked at by anybody, so it goes on waiting.
-            let changed = approved.into_iter().filter(|(hash, approved)| waits(hash, approved));
-            let changed: Vec<StoredTool> = changed.map(|(_, approved)| approved).collect();
+            let changed = approved.iter().filter(|(hash, approved)| waits(hash, approved));
+            let changed: Vec<StoredTool> = changed.map(|(_, approved)| approved.clone()).collect();
             let names = changed.iter().map(|approved| approved.tool.clone()).collect();
             (changed, names)
         };

@@ -118,8 +118,8 @@ impl Engine {
         let decide = move |memory: &Memory| {
             let mut memory = memory.clone();
             memory.lesson =
-                Lesson { title: written.title, lesson: written.lesson, kind: written.kind, ..memory.lesson };
-            memory.scope = scope.unwrap_or(memory.scope);
+                Lesson { title: written.title.clone(), lesson: written.lesson.clone(), kind: written.kind, ..memory.lesson };
+            memory.scope = scope.clone().unwrap_or(memory.scope);
             memory.trust = Trust::Person;
             memory.suspicion = f64::from(suspicion(memory.lesson.text().as_str()).score);
             let words = Some((field_words(&memory), vector_of(&memory)));
@@ -137,7 +137,7 @@ impl Engine {
             MemoryReview::Reject => ("rejected", MemoryState::Rejected),
         };
         let decide = move |memory: &Memory| {
-            let memory = Memory { state, ..memory.clone() };
+            let memory = Memory { state: state.clone(), ..memory.clone() };
             let by = BeliefMove::Accepted;
             let evidence =
                 NewEvidence { kind: EvidenceKind::Moved(by), session: None, branch: None, from_memory: None, at_ms };

@@ -63,7 +63,7 @@ impl Learning {
     }
 
     /// Decides on the stored rows. Returns those that change, and all of them.
-    pub(super) fn decide(self, stored: Vec<StoredTool>) -> (Vec<StoredTool>, Learnt) {
+    pub(super) fn decide(&self, stored: Vec<StoredTool>) -> (Vec<StoredTool>, Learnt) {
         let TargetRows { rows: stored, left } = rows_of(stored, &self.key.target);
         let pinned =
             stored.iter().filter_map(|stored| Some((stored.tool.clone(), stored.pin.as_ref()?.kept.hash.clone())));
