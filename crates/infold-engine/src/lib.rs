@@ -57,7 +57,7 @@ pub use gateway::{
     RelayedShown, ServerCall, ServerFigures, ServerNote, ServerOverview, ServerTool, ServerTools, ServerUse,
     WaitingTool, WithheldTool,
 };
-pub use infold_store::{Extraction, ListedLog, RequestRow, RequestSelection, Snapshot};
+pub use infold_store::{ClusterState, Extraction, ListedLog, RequestRow, RequestSelection, Snapshot};
 pub use memory::*;
 pub(crate) use meter::Spoken;
 pub use record::RequestQuery;
@@ -171,6 +171,11 @@ struct Inner {
 }
 
 impl Engine {
+    /// What is known of the machines' shared log; `None` if the state is this machine's own.
+    pub fn cluster(&self) -> Option<ClusterState> {
+        self.inner.store.cluster()
+    }
+
     /// Makes an engine that works on a store.
     pub fn new(store: Store, settings: EngineSettings, clock: Clock) -> Self {
         let id_key = IdKey::derive(store.secret());

@@ -42,7 +42,7 @@ use crate::cli::{Cli, Command, Globals};
 use crate::data_folder::{self, DataFolder};
 use crate::failure;
 use crate::output::Output;
-use crate::settings::{FlagValues, InForce, ScrubFault, Surroundings, gather, resolve};
+use crate::settings::{Backend, FlagValues, InForce, ScrubFault, Surroundings, gather, resolve};
 use crate::telemetry::Logging;
 
 /// Everything that a command gets: the settings, its flags, the environment and the place for its results.
@@ -92,7 +92,9 @@ impl Invocation {
     /// Opens the data folder; `None` if it holds no database, because nothing has been stored yet.
     fn data_folder_in_use(&self) -> anyhow::Result<Option<DataFolder>> {
         let folder = DataFolder::existing(data_folder::location(&self.in_force)?)?;
-        Ok(folder.filter(|folder| folder.database().exists()))
+        let backend = self.in_force.settings.store.backend;
+        // Where the state is shared, others may have stored something.
+        Ok(folder.filter(|folder| backend == Backend::Nats || folder.database(backend).exists()))
     }
 }
 

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::failure::Refused;
-use crate::settings::InForce;
+use crate::cluster;
+use crate::settings::{Backend, InForce};
 
 /// The database's file name in the data folder.
 pub const DATABASE: &str = "infold.db";
@@ -125,8 +126,11 @@ impl DataFolder {
     }
 
     /// The path of the database, whether or not it exists.
-    pub fn database(&self) -> PathBuf {
-        self.path.join(DATABASE)
+    pub fn database(&self, backend: Backend) -> PathBuf {
+        match backend {
+            Backend::Sqlite => self.path.join(DATABASE),
+            Backend::Nats => self.path.join(cluster::FOLDER).join(DATABASE),
+        }
     }
 }
 

@@ -59,8 +59,9 @@ fn stored_key(invocation: &Invocation) -> anyhow::Result<Option<[u8; KEY_BYTES]>
             Err(_) => return Ok(None),
         },
     };
-    match infold_store::key_beside(&folder.database()) {
-        Err(_) if !folder.path().join(KEY_FILE).exists() => Ok(None),
+    let database = folder.database(invocation.in_force.settings.store.backend);
+    match infold_store::key_beside(&database) {
+        Err(_) if !database.with_file_name(KEY_FILE).exists() => Ok(None),
         key => Ok(key?),
     }
 }

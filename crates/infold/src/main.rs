@@ -7,6 +7,7 @@ mod acp;
 mod agent;
 mod chat;
 mod cli;
+mod cluster;
 mod commands;
 mod connect;
 mod data_folder;

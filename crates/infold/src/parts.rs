@@ -16,6 +16,7 @@ use infold_store::{Store, StoreError, StoreSettings};
 use prometheus::Registry;
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster;
 use crate::commands::Invocation;
 use crate::data_folder::DataFolder;
 use crate::failure::Refused;
@@ -33,7 +34,19 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// Opens the database in the folder, and makes an engine that uses it.
 pub fn engine(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Engine> {
-    engine_at(&folder.database(), settings, Clock::System)
+    let store = open_store(folder, settings)?;
+    Ok(Engine::new(store, engine_settings(settings)?, Clock::System))
+}
+
+/// Opens the database in the folder: this machine's own, or its index of what several machines share.
+pub fn open_store(folder: &DataFolder, settings: &Settings) -> anyhow::Result<Store> {
+    let mut store = store_settings(settings);
+    store.cluster = cluster::settings(settings)?;
+    let database = folder.database(settings.store.backend);
+    if let Some(index) = database.parent() {
+        DataFolder::create(index.to_owned())?;
+    }
+    Store::open(&database, &store).map_err(store_error)
 }
 
 /// Opens the database at a path, and makes an engine that uses it.
@@ -47,6 +60,9 @@ fn store_error(error: StoreError) -> anyhow::Error {
         StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy | StoreError::Damaged { .. } => {
             Refused::new(error.to_string()).into()
         }
+        StoreError::Unreachable { .. } => Refused::new(error.to_string())
+            .hint("start the servers, or set store.backend = \"sqlite\" to work with this machine's own state")
+            .into(),
         StoreError::Unfit { path, problem, remedy } => Refused::new(format!("{path} {problem}")).hint(remedy).into(),
         other => anyhow::Error::new(other).context("cannot open the database; run `infold doctor` for details"),
     }

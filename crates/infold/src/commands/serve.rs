@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Invocation;
 use crate::cli::ServeArgs;
+use crate::cluster;
 use crate::failure::{self, Interrupted, Refused};
 use crate::gateway;
 use crate::output::{Form, Output};
@@ -71,6 +72,9 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
     let door = Door::open(listener, parts::door_settings(settings, token)).map_err(door_error)?;
     let engine = parts::engine(&folder, settings)?;
+    if let Some(cluster) = engine.cluster() {
+        failure::tell("note", cluster::describe(&cluster));
+    }
 
     let shutdown = CancellationToken::new();
     let timers = tokio::spawn({

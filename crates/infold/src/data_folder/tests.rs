@@ -13,7 +13,7 @@ fn a_new_folder_is_for_its_owner_alone() {
     let path = home.path().join("share/infold");
     let folder = DataFolder::create(path.clone()).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
-    assert_eq!(folder.database(), path.join("infold.db"));
+    assert_eq!(folder.database(Backend::Sqlite), path.join("infold.db"));
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! The servers that several machines share their state through: how they are reached, and whether they sync what they
+//! acknowledge.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use infold_store::{ClusterAccess, ClusterSettings, ClusterState, CreateStream};
+use serde_json::Value;
+
+use crate::failure::Refused;
+use crate::settings::{Backend, Nats, ServerSync, Settings};
+
+/// The folder of this machine's index, in the data folder.
+pub const FOLDER: &str = "cluster";
+/// How much of a monitor's answer is read.
+const ANSWER_BYTES_MAX: u64 = 1024 * 1024;
+
+/// How the cluster is reached; `None` if the state is in this machine's own file. Refuses servers that acknowledge what
+/// they have not synced.
+pub fn settings(settings: &Settings) -> anyhow::Result<Option<ClusterSettings>> {
+    match settings.store.backend {
+        Backend::Sqlite => Ok(None),
+        Backend::Nats => {
+            check_sync(&settings.store.nats)?;
+            cluster_settings(&settings.store.nats).map(Some)
+        }
+    }
+}
+
+fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
+    Ok(ClusterSettings {
+        servers: nats.servers.clone(),
+        access: access(nats)?,
+        ca_file: path(&nats.ca_file),
+        client_certificate: path(&nats.certificate_file).zip(path(&nats.certificate_key_file)),
+        stream: nats.stream.clone(),
+        subject_prefix: nats.subjects.clone(),
+        replicas: nats.replicas,
+        create: if nats.create { CreateStream::IfAbsent } else { CreateStream::Never },
+        attempt_ms: nats.attempt_ms,
+        timeout_ms: nats.timeout_ms,
+    })
+}
+
+fn path(file: &str) -> Option<PathBuf> {
+    (!file.is_empty()).then(|| PathBuf::from(file))
+}
+
+fn access(nats: &Nats) -> anyhow::Result<ClusterAccess> {
+    if let Some(file) = path(&nats.credentials_file) {
+        return Ok(ClusterAccess::Credentials { text: read("store.nats.credentials_file", &file)? });
+    }
+    if let Some(file) = path(&nats.nkey_file) {
+        return Ok(ClusterAccess::Nkey { seed: read("store.nats.nkey_file", &file)?.trim().to_owned() });
+    }
+    if nats.user.is_empty() {
+        return Ok(ClusterAccess::Anyone);
+    }
+    let Some(file) = path(&nats.password_file) else {
+        let refused = Refused::new("store.nats.user has no password").hint("name a file with it: store.nats.password_file");
+        return Err(refused.into());
+    };
+    let password = read("store.nats.password_file", &file)?.trim_end_matches(['\r', '\n']).to_owned();
+    Ok(ClusterAccess::Password { user: nats.user.clone(), password })
+}
+
+fn read(setting: &str, file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file)
+        .map_err(|error| Refused::new(format!("{setting}: {}: {error}", file.display())).into())
+}
+
+/// Asks the servers' monitors whether every write is synced before it is acknowledged.
+fn check_sync(nats: &Nats) -> Result<(), Refused> {
+    let mut unknown = Vec::new();
+    for monitor in &nats.monitors {
+        match syncs_always(monitor, Duration::from_millis(nats.attempt_ms)) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Refused::new(format!("the NATS server at {monitor} acknowledges writes before they are on disk"))
+                    .hint("put `sync_interval: always` into the jetstream block of its configuration, and restart it"));
+            }
+            Err(problem) => unknown.push(format!("{monitor}: {problem}")),
+        }
+    }
+    // Servers that are down now may be the ones that were checked before; those that answer decide.
+    let is_shown = nats.monitors.len() > unknown.len() && unknown.len() * 2 < nats.monitors.len();
+    match nats.sync {
+        ServerSync::Trust => Ok(()),
+        ServerSync::Require if is_shown => Ok(()),
+        ServerSync::Require => {
+            let why = if unknown.is_empty() { "store.nats.monitors is empty".to_owned() } else { unknown.join("; ") };
+            Err(Refused::new(format!("nothing shows that the NATS servers sync every write to disk ({why})")).hint(
+                "set store.nats.monitors to the servers' monitoring addresses, or store.nats.sync = \"trust\" if you have \
+                 put `sync_interval: always` into their configuration",
+            ))
+        }
+    }
+}
+
+fn syncs_always(monitor: &str, wait: Duration) -> Result<bool, String> {
+    let address = monitor.strip_prefix("http://").ok_or("not an http:// address")?.trim_end_matches('/');
+    let answer = get(address, "/jsz?config=true", wait).map_err(|error| error.to_string())?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or("no HTTP answer")?;
+    let found: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    let config = found.get("config").ok_or("it has no JetStream")?;
+    Ok(config.get("sync_always").and_then(Value::as_bool).unwrap_or(false))
+}
+
+fn get(address: &str, path: &str, wait: Duration) -> std::io::Result<String> {
+    let found = address.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut stream = TcpStream::connect_timeout(&found, wait)?;
+    stream.set_read_timeout(Some(wait))?;
+    stream.set_write_timeout(Some(wait))?;
+    // HTTP/1.0: the answer ends with the connection, and comes in one piece.
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// One line that says where the state is.
+pub fn describe(state: &ClusterState) -> String {
+    let leader = state.leader.as_deref().map_or_else(String::new, |leader| format!(", led by {leader}"));
+    let servers = if state.replicas == 1 { "1 server".to_owned() } else { format!("{} servers", state.replicas) };
+    format!(
+        "state is shared: log {} on {servers}{leader}; {} of {} entries are in this machine's index",
+        state.stream, state.applied, state.last
+    )
+}
