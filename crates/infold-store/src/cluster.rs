@@ -17,11 +17,13 @@ mod log;
 mod publish;
 mod settings;
 mod tables;
+mod transfer;
 mod writing;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
+pub use transfer::Copied;
 pub(crate) use writing::write_shared;
 
 use crate::{Store, StoreError};

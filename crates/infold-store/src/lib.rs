@@ -42,7 +42,7 @@ pub use agent_log::{ListedLog, LogRecord};
 pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
-pub use cluster::{ClusterAccess, ClusterSettings, ClusterState, CreateStream};
+pub use cluster::{ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream};
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, RecordedEvent};

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::commands::{
     acp, approve, chat, confine, connect, count, disconnect, exec, export, fork, hook, launch, man, memory, replay,
-    rescue, result, rewind, rules, run, scrub, secret, servers, sessions, show, tend, tools, top,
+    rescue, result, rewind, rules, run, scrub, secret, servers, sessions, show, store, tend, tools, top,
 };
 use crate::failure;
 use crate::help;
@@ -195,6 +195,8 @@ pub enum Command {
     Rules(rules::RulesArgs),
     /// Put secrets back into files that contain placeholders
     Secret(secret::SecretArgs),
+    /// Say where the state is, and move it between this machine and a cluster
+    Store(store::StoreArgs),
     /// Print a shell completion script
     #[command(after_help = help::text(&[], &[
         ("infold completions bash > ~/.local/share/bash-completion/completions/infold", ""),
@@ -290,6 +292,7 @@ impl Cli {
             | Command::Scrub(_)
             | Command::Rules(_)
             | Command::Secret(_)
+            | Command::Store(_)
             | Command::Completions { .. }
             | Command::Man(_) => None,
         };

@@ -60,7 +60,8 @@ fn access(nats: &Nats) -> anyhow::Result<ClusterAccess> {
         return Ok(ClusterAccess::Anyone);
     }
     let Some(file) = path(&nats.password_file) else {
-        let refused = Refused::new("store.nats.user has no password").hint("name a file with it: store.nats.password_file");
+        let refused =
+            Refused::new("store.nats.user has no password").hint("name a file with it: store.nats.password_file");
         return Err(refused.into());
     };
     let password = read("store.nats.password_file", &file)?.trim_end_matches(['\r', '\n']).to_owned();
@@ -68,8 +69,7 @@ fn access(nats: &Nats) -> anyhow::Result<ClusterAccess> {
 }
 
 fn read(setting: &str, file: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(file)
-        .map_err(|error| Refused::new(format!("{setting}: {}: {error}", file.display())).into())
+    fs::read_to_string(file).map_err(|error| Refused::new(format!("{setting}: {}: {error}", file.display())).into())
 }
 
 /// Asks the servers' monitors whether every write is synced before it is acknowledged.
@@ -79,8 +79,10 @@ fn check_sync(nats: &Nats) -> Result<(), Refused> {
         match syncs_always(monitor, Duration::from_millis(nats.attempt_ms)) {
             Ok(true) => {}
             Ok(false) => {
-                return Err(Refused::new(format!("the NATS server at {monitor} acknowledges writes before they are on disk"))
-                    .hint("put `sync_interval: always` into the jetstream block of its configuration, and restart it"));
+                return Err(Refused::new(format!(
+                    "the NATS server at {monitor} acknowledges writes before they are on disk"
+                ))
+                .hint("put `sync_interval: always` into the jetstream block of its configuration, and restart it"));
             }
             Err(problem) => unknown.push(format!("{monitor}: {problem}")),
         }

@@ -32,6 +32,7 @@ pub mod servers;
 pub mod sessions;
 mod settings;
 pub mod show;
+pub mod store;
 pub mod tend;
 pub mod tools;
 pub mod top;
@@ -142,5 +143,6 @@ pub fn run(cli: Cli, surroundings: Surroundings) -> anyhow::Result<()> {
         Command::Rules(args) => rules::run(&args, &load()?),
         Command::Count(args) => count::run(&args, &load()?),
         Command::Secret(args) => secret::run(&args, &load()?),
+        Command::Store(args) => store::run(&args, &load()?),
     }
 }

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::failure::Refused;
 use crate::cluster;
+use crate::failure::Refused;
 use crate::settings::{Backend, InForce};
 
 /// The database's file name in the data folder.

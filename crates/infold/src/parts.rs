@@ -55,7 +55,7 @@ pub fn engine_at(database: &Path, settings: &Settings, clock: Clock) -> anyhow::
     Ok(Engine::new(store, engine_settings(settings)?, clock))
 }
 
-fn store_error(error: StoreError) -> anyhow::Error {
+pub fn store_error(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::TooNew { .. } | StoreError::DiskFull | StoreError::Busy | StoreError::Damaged { .. } => {
             Refused::new(error.to_string()).into()

@@ -117,8 +117,12 @@ impl Engine {
 
         let decide = move |memory: &Memory| {
             let mut memory = memory.clone();
-            memory.lesson =
-                Lesson { title: written.title.clone(), lesson: written.lesson.clone(), kind: written.kind, ..memory.lesson };
+            memory.lesson = Lesson {
+                title: written.title.clone(),
+                lesson: written.lesson.clone(),
+                kind: written.kind,
+                ..memory.lesson
+            };
             memory.scope = scope.clone().unwrap_or(memory.scope);
             memory.trust = Trust::Person;
             memory.suspicion = f64::from(suspicion(memory.lesson.text().as_str()).score);

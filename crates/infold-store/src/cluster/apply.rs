@@ -101,7 +101,7 @@ fn is_there(transaction: &Transaction<'_>, change: &TableChange, row: &[Cell]) -
     Ok(transaction.prepare_cached(&sql)?.query_row(params_from_iter(row), |found| found.get(0))?)
 }
 
-fn where_key(change: &TableChange) -> String {
+pub(super) fn where_key(change: &TableChange) -> String {
     let key = change.columns.iter().take(change.key_count).enumerate();
     key.map(|(index, column)| format!("\"{column}\" = ?{}", index + 1)).collect::<Vec<_>>().join(" AND ")
 }

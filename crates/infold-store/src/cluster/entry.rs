@@ -49,6 +49,17 @@ pub(super) enum Cell {
     Blob(Vec<u8>),
 }
 
+impl Cell {
+    /// About how long the value is.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Integer(_) | Self::Real(_) => size_of::<i64>(),
+            Self::Text(text) => text.len(),
+            Self::Blob(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl From<ValueRef<'_>> for Cell {
     fn from(value: ValueRef<'_>) -> Self {
         match value {

@@ -97,9 +97,10 @@ fn restore(args: &RestoreArgs, invocation: &Invocation) -> anyhow::Result<()> {
 /// The scrubber with this data folder's key, which recognises the placeholders that were made with it.
 fn scrubber(invocation: &Invocation) -> anyhow::Result<Scrubber> {
     let folder = DataFolder::existing(data_folder::location(&invocation.in_force)?)?;
-    let key = folder.and_then(|folder| fs::read(folder.path().join(KEY_FILE)).ok());
-    let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
     let settings = &invocation.in_force.settings;
+    let database = folder.map(|folder| folder.database(settings.store.backend));
+    let key = database.and_then(|database| fs::read(database.with_file_name(KEY_FILE)).ok());
+    let key = key.and_then(|key| <[u8; 32]>::try_from(key).ok());
     let settings = parts::scrub_settings(settings)?;
     key.map(|key| settings.scrubber(&key)).ok_or_else(|| {
         Refused::new("this data folder has no key, so placeholders cannot be recognised")
