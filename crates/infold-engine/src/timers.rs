@@ -84,11 +84,15 @@ impl Engine {
     async fn keep_time(&self, cancel: &CancellationToken) {
         let mut sweep_at = tokio::time::Instant::now();
         loop {
-            if tokio::time::Instant::now() >= sweep_at {
+            // Of several machines with one state, one does it.
+            let is_on_duty = self.inner.store.is_on_duty();
+            if is_on_duty && tokio::time::Instant::now() >= sweep_at {
                 self.log(self.sweep().await);
                 sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
             }
-            self.log(self.fold_overdue().await);
+            if is_on_duty {
+                self.log(self.fold_overdue().await);
+            }
             let rest = self.rest().await;
             tokio::select! {
                 () = cancel.cancelled() => return,

@@ -10,6 +10,7 @@
 
 mod apply;
 mod capture;
+mod duty;
 mod entry;
 mod follow;
 mod join;
@@ -47,22 +48,37 @@ pub struct ClusterState {
     pub moved: u64,
     /// How often the connection was made again.
     pub reconnects: u64,
+    /// Whether this machine does what is done once for all of them.
+    pub on_duty: bool,
     /// Why the cluster cannot be reached just now.
     pub problem: Option<String>,
 }
 
-/// The state as the writer last saw it.
-pub(crate) type SharedState = Arc<Mutex<ClusterState>>;
+/// What the writer of an index shows to others.
+#[derive(Default)]
+pub(crate) struct Shown {
+    state: Mutex<ClusterState>,
+    duty: duty::Duty,
+}
 
-fn note(state: &SharedState, change: impl FnOnce(&mut ClusterState)) {
-    change(&mut state.lock().unwrap_or_else(PoisonError::into_inner));
+pub(crate) type SharedState = Arc<Shown>;
+
+fn note(shown: &SharedState, change: impl FnOnce(&mut ClusterState)) {
+    change(&mut shown.state.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
 impl Store {
     /// What is known of the cluster; `None` if the database is this machine's own.
     pub fn cluster(&self) -> Option<ClusterState> {
-        let state = self.inner.cluster.as_ref()?;
-        Some(state.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        let shown = self.inner.cluster.as_ref()?;
+        let mut state = shown.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        state.on_duty = shown.duty.is_held();
+        Some(state)
+    }
+
+    /// Whether this machine does what is done once for all that share the state. A machine with a state of its own does.
+    pub fn is_on_duty(&self) -> bool {
+        self.inner.cluster.as_ref().is_none_or(|shown| shown.duty.is_held())
     }
 
     /// Hashes everything that machines share, row by row. Two databases with the same hash hold the same.

@@ -65,13 +65,21 @@ impl Engine {
         loop {
             let rest = tokio::select! {
                 () = cancel.cancelled() => return,
-                rest = self.ask_next(distiller, &mut pace) => rest,
+                rest = self.ask_if_on_duty(distiller, &mut pace) => rest,
             };
             tokio::select! {
                 () = cancel.cancelled() => return,
                 () = tokio::time::sleep(rest) => {}
                 () = self.inner.learning.listed.notified() => {}
             }
+        }
+    }
+
+    /// Asks about the next end, if asking is this machine's: of several with one state, one asks.
+    async fn ask_if_on_duty(&self, distiller: &Distiller, pace: &mut AskPace) -> Duration {
+        match self.inner.store.is_on_duty() {
+            true => self.ask_next(distiller, pace).await,
+            false => LOOK_AT_LEAST_EVERY,
         }
     }
 

@@ -36,7 +36,9 @@ impl Engine {
             if let Err(error) = self.mend_memories().await {
                 tracing::error!(%error, "the index of memories is damaged and cannot be made anew; this is tried again");
             }
-            match self.learn_from(ENDS_AT_ONCE).await {
+            // Of several machines with one state, one learns.
+            let ends_max = if self.inner.store.is_on_duty() { ENDS_AT_ONCE } else { 0 };
+            match self.learn_from(ends_max).await {
                 Ok(ENDS_AT_ONCE) if !cancel.is_cancelled() => continue,
                 Ok(_) => {}
                 Err(error) => {

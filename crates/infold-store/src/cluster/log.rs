@@ -108,6 +108,11 @@ impl Log {
         format!("{}.log", self.settings.subject_prefix)
     }
 
+    /// Where machines claim the duty.
+    pub(super) fn duty_subject(&self) -> String {
+        format!("{}.duty", self.settings.subject_prefix)
+    }
+
     /// Where servers say what they have just stored.
     pub(super) fn stored_subject(&self) -> String {
         format!("{}.stored", self.settings.subject_prefix)

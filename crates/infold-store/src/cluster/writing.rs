@@ -17,7 +17,7 @@ use super::follow::Heard;
 use super::log::Log;
 use super::publish::{ChainKey, Published};
 use super::settings::ClusterSettings;
-use super::{SharedState, join, note};
+use super::{SharedState, duty, join, note};
 use crate::StoreError;
 use crate::writer::{GROUP_MAX, Request, WaitingWrite};
 
@@ -39,7 +39,19 @@ struct SharedWriter {
     capture: Capture,
     chain_key: ChainKey,
     heard: Heard,
+    claims: duty::Claims,
+    claim_at: tokio::time::Interval,
     state: SharedState,
+}
+
+/// What the writer has to do next.
+enum Next {
+    /// What somebody asks for; `None` if nobody can any more.
+    Asked(Option<Request>),
+    /// Reading what a server has stored.
+    Stored(Option<async_nats::Message>),
+    /// Claiming the duty.
+    Claim,
 }
 
 /// Joins the cluster, says how that went, and then does what is asked until nobody can ask any more.
@@ -83,12 +95,25 @@ impl SharedWriter {
             let stored = log.client.subscribe(log.stored_subject()).await;
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
             join::join(&log, &mut connection).await?;
+            duty::make_stream(&log).await?;
             Ok::<_, StoreError>((log, stored))
         })?;
         let capture = Capture::install(&connection)?;
         let chain_key = ChainKey(blake3::derive_key(CHAIN_CONTEXT, secret));
-        let (heard, state) = (Heard::default(), Arc::clone(state));
-        let mut writer = Self { runtime, connection, log, stored, capture, chain_key, heard, state };
+        let mut claim_at = runtime.block_on(async { tokio::time::interval(duty::EVERY) });
+        claim_at.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut writer = Self {
+            runtime,
+            connection,
+            log,
+            stored,
+            capture,
+            chain_key,
+            heard: Heard::default(),
+            claims: duty::Claims::default(),
+            claim_at,
+            state: Arc::clone(state),
+        };
         writer.catch_up()?;
         Ok(writer)
     }
@@ -97,15 +122,15 @@ impl SharedWriter {
     fn next(&mut self, waiting: &mut mpsc::Receiver<Request>) -> Option<Vec<Request>> {
         loop {
             let stored = &mut self.stored;
-            let first = self.runtime.block_on(async {
+            let next = self.runtime.block_on(async {
                 tokio::select! {
-                    biased;
-                    request = waiting.recv() => Ok(request),
-                    message = stored.next() => Err(message),
+                    request = waiting.recv() => Next::Asked(request),
+                    message = stored.next() => Next::Stored(message),
+                    _ = self.claim_at.tick() => Next::Claim,
                 }
             });
-            match first {
-                Ok(first) => {
+            match next {
+                Next::Asked(first) => {
                     let mut requests = vec![first?];
                     while requests.len() < GROUP_MAX
                         && let Ok(next) = waiting.try_recv()
@@ -114,7 +139,8 @@ impl SharedWriter {
                     }
                     return Some(requests);
                 }
-                Err(message) => self.follow(message),
+                Next::Stored(message) => self.follow(message),
+                Next::Claim => self.runtime.block_on(self.claims.claim(&self.log, &self.state.duty)),
             }
         }
     }
