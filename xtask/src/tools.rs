@@ -25,7 +25,7 @@ const DEBIAN: [(&str, &str); 6] = [
 pub struct Tools {
     /// The tracer that the power-loss test records with.
     pub strace: Result<()>,
-    /// A Python with the MCP SDK.
+    /// A Python with the MCP SDK, and a NATS server beside it.
     pub python: Result<PathBuf>,
     /// A Node that is new enough, and the folder of packages beside it.
     pub node: Result<Node>,
@@ -46,18 +46,23 @@ impl Tools {
         Self { strace: find_strace(), python: install_python(workspace), node: install_node(workspace) }
     }
 
-    /// Installs what Debian has, and leaves out what only other people's clients need.
-    pub fn install_debian() -> Self {
-        let left_out = "it is needed by other people's clients alone";
-        Self { strace: find_strace(), python: Err(anyhow!(left_out)), node: Err(anyhow!(left_out)) }
+    /// Installs what tests start themselves, and leaves out what only other people's clients need.
+    pub fn install_for_tests(workspace: &Workspace) -> Self {
+        let left_out = anyhow!("it is needed by other people's clients alone");
+        Self { strace: find_strace(), python: install_python(workspace), node: Err(left_out) }
     }
 
     /// The tools that are missing and why, one line each.
     pub fn missing(&self) -> Vec<String> {
+        let node = self.node.as_ref().err().map(|error| format!("the npm packages: {error:#}"));
+        self.missing_for_tests().into_iter().chain(node).collect()
+    }
+
+    /// The same, of the tools that tests start themselves.
+    pub fn missing_for_tests(&self) -> Vec<String> {
         let parts = [
             ("strace", self.strace.as_ref().err()),
-            ("the Python MCP SDK", self.python.as_ref().err()),
-            ("the npm packages", self.node.as_ref().err()),
+            ("the Python packages (the MCP SDK, a NATS server)", self.python.as_ref().err()),
         ];
         parts.into_iter().filter_map(|(name, error)| error.map(|error| format!("{name}: {error:#}"))).collect()
     }

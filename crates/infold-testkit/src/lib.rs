@@ -1,7 +1,7 @@
 //! What tests and chores need to run the real program: a daemon in a folder of its own, small MCP clients
 //! of both eras over HTTP and stdio, a model that plays a script, an agent that makes the calls the model
-//! asks for, a server that asks for a login, random numbers that can be repeated, long results with errors in them, and a
-//! disk that can lose power.
+//! asks for, a server that asks for a login, NATS servers that can be killed and cut off, random numbers that can be
+//! repeated, long results with errors in them, and a disk that can lose power.
 //!
 //! The clients here are thin on purpose: they send what a test gives them and show all of the answer,
 //! with its header and `_meta`, which a full SDK would hide. Nothing in the program may depend on this crate.
@@ -18,6 +18,7 @@ mod mcp_stdio;
 mod memory_rules;
 pub mod misbehave;
 pub mod model;
+pub mod nats;
 pub mod oauth;
 pub mod planted;
 mod seed;

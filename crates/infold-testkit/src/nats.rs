@@ -1,0 +1,124 @@
+//! Real NATS servers on loopback: [`NatsServer`] is one by itself, [`NatsCluster`] is three that keep each stream three
+//! times, with routes that can be cut.
+//!
+//! They run the configuration files of `docs/cluster`, with ports, folders and passwords put in, so that what people are
+//! shown is what is tested. The program comes from the Python packages that `cargo xtask test` installs. Servers end
+//! with what started them, and with the test's process however that ends.
+
+mod cluster;
+mod config;
+mod link;
+mod monitor;
+mod node;
+mod process;
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+pub use cluster::NatsCluster;
+pub use server::NatsServer;
+
+/// Where the test command puts the server, from the repository's root.
+const INSTALLED: &str = ".tools/venv/bin/nats-server";
+
+/// The user that infold connects as; `docs/cluster` names it.
+pub const NATS_USER: &str = "infold";
+
+/// How servers are to be started. [`NatsSetup::start_server`] and [`NatsSetup::start_cluster`] start them.
+#[derive(Debug, Clone, Default)]
+pub struct NatsSetup {
+    sync: SyncWhen,
+    storage: Storage,
+    password: Password,
+}
+
+/// When messages are synced to disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SyncWhen {
+    /// Before they are acknowledged.
+    #[default]
+    Always,
+    /// Every two minutes, which is what a server does if it is not asked for more.
+    ServersDefault,
+}
+
+/// What the servers may keep.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Storage {
+    /// As much as the example allows.
+    #[default]
+    Ample,
+    /// This many bytes in files.
+    Bytes(u64),
+    /// Nothing: JetStream is off.
+    Off,
+}
+
+/// Whether the servers know the password that tests have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Password {
+    #[default]
+    Right,
+    Wrong,
+}
+
+impl NatsSetup {
+    /// Syncs when the server likes to, after the acknowledgement.
+    pub fn sync_by_default(mut self) -> Self {
+        self.sync = SyncWhen::ServersDefault;
+        self
+    }
+
+    /// Switches JetStream off.
+    pub fn without_jetstream(mut self) -> Self {
+        self.storage = Storage::Off;
+        self
+    }
+
+    /// Lets each server keep this many bytes in files (`max_file_store`).
+    pub fn file_store_bytes_max(mut self, bytes: u64) -> Self {
+        self.storage = Storage::Bytes(bytes);
+        self
+    }
+
+    /// Gives the servers another password than the one that [`NatsServer::password`] and [`NatsCluster::password`] say.
+    pub fn with_wrong_password(mut self) -> Self {
+        self.password = Password::Wrong;
+        self
+    }
+
+    /// Starts one server; `None` where there is no program to start, which is a failure in CI.
+    pub async fn start_server(self) -> Result<Option<NatsServer>> {
+        match nats_program()? {
+            Some(program) => NatsServer::start_with(&self, &program).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Starts a cluster of at most three servers and waits until it has a leader; `None` where there is no program to
+    /// start, which is a failure in CI.
+    pub async fn start_cluster(self, nodes: usize) -> Result<Option<NatsCluster>> {
+        match nats_program()? {
+            Some(program) => NatsCluster::start_with(&self, &program, nodes).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The server's program. Where it is missing this says so, so that a test can leave; in CI it fails instead.
+fn nats_program() -> Result<Option<PathBuf>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = root.join(INSTALLED);
+    if program.is_file() {
+        return Ok(Some(program));
+    }
+    if std::env::var("CI").is_ok_and(|ci| ci == "true") {
+        bail!("{INSTALLED} is missing, and CI must have it: `cargo xtask test` installs it");
+    }
+    eprintln!("skipped: {INSTALLED} is missing; `cargo xtask test` installs it");
+    Ok(None)
+}

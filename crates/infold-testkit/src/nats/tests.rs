@@ -1,0 +1,136 @@
+//! The servers do what the tests of the store rely on: they acknowledge in order, elect, refuse without a majority, and
+//! forget nothing.
+
+use anyhow::{Context as _, Result};
+use async_nats::HeaderMap;
+use async_nats::jetstream::context::{Context, PublishError, PublishErrorKind};
+use async_nats::jetstream::publish::PublishAck;
+use async_nats::jetstream::stream::{Config, StorageType};
+
+use super::monitor::until_some;
+use super::{NatsCluster, NatsServer, NatsSetup};
+
+const STREAM: &str = "events";
+
+pub(super) async fn make_stream(context: &Context, replicas: usize) -> Result<()> {
+    let config = Config {
+        name: STREAM.to_owned(),
+        subjects: vec!["events.>".to_owned()],
+        storage: StorageType::File,
+        num_replicas: replicas,
+        ..Config::default()
+    };
+    context.create_stream(config).await?;
+    Ok(())
+}
+
+/// Publishes a message that must become the one after `last`.
+pub(super) async fn append(context: &Context, last: u64) -> Result<PublishAck, PublishError> {
+    let mut headers = HeaderMap::new();
+    headers.insert("Nats-Expected-Last-Sequence", last.to_string());
+    context.publish_with_headers("events.a", headers, format!("after {last}").into()).await?.await
+}
+
+/// Publishes as soon as there is a leader to acknowledge it, and the client's server knows of it.
+pub(super) async fn append_in_time(context: &Context, last: u64) -> Result<u64> {
+    until_some("an acknowledgement", async || Ok(append(context, last).await.ok())).await.map(|ack| ack.sequence)
+}
+
+async fn messages(context: &Context) -> Result<u64> {
+    Ok(context.get_stream(STREAM).await?.info().await?.state.messages)
+}
+
+#[tokio::test]
+async fn one_server_keeps_what_it_acknowledged() -> Result<()> {
+    let Some(mut server) = NatsServer::start().await? else { return Ok(()) };
+    let context = async_nats::jetstream::new(server.client().await?);
+    make_stream(&context, 1).await?;
+    assert_eq!(append(&context, 0).await?.sequence, 1);
+
+    server.kill()?;
+    server.restart().await?;
+
+    let context = async_nats::jetstream::new(server.client().await?);
+    assert_eq!(append(&context, 0).await.unwrap_err().kind(), PublishErrorKind::WrongLastSequence);
+    assert_eq!(append(&context, 1).await?.sequence, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cluster_elects_another_leader_and_keeps_what_was_acknowledged() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    let context = async_nats::jetstream::new(cluster.client().await?);
+    make_stream(&context, 3).await?;
+    assert_eq!(append_in_time(&context, 0).await?, 1);
+    assert_eq!(append(&context, 0).await.unwrap_err().kind(), PublishErrorKind::WrongLastSequence);
+
+    let first = cluster.until_leader(STREAM).await?;
+    cluster.kill(first)?;
+    let second = cluster.until_leader(STREAM).await?;
+    assert_ne!(second, first);
+    assert_eq!(append_in_time(&context, 1).await?, 2);
+
+    cluster.restart(first)?;
+    cluster.until_ready().await?;
+    assert_eq!(messages(&context).await?, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_partitioned_leader_acknowledges_nothing_and_catches_up_when_healed() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    make_stream(&async_nats::jetstream::new(cluster.client().await?), 3).await?;
+    let old = cluster.until_leader(STREAM).await?;
+    let in_minority = async_nats::jetstream::new(cluster.client_of(old).await?);
+    let in_majority = async_nats::jetstream::new(cluster.client_of((old + 1) % 3).await?);
+    assert_eq!(append_in_time(&in_minority, 0).await?, 1);
+
+    cluster.partition(old)?;
+    let new = cluster.until_leader(STREAM).await?;
+    assert_ne!(new, old);
+    assert_eq!(append_in_time(&in_majority, 1).await?, 2);
+    // The same place in the stream: had this been acknowledged, one of the two would be lost.
+    let refused = append(&in_minority, 1).await.unwrap_err().kind();
+    assert!(!matches!(refused, PublishErrorKind::WrongLastSequence), "the parted server cannot know the new message");
+
+    cluster.heal(old)?;
+    cluster.until_ready().await?;
+    assert_eq!(append_in_time(&in_minority, 2).await?, 3);
+    assert_eq!(messages(&in_majority).await?, 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_paused_leader_is_replaced_and_comes_back() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    make_stream(&async_nats::jetstream::new(cluster.client().await?), 3).await?;
+    let old = cluster.until_leader(STREAM).await?;
+    let beside = async_nats::jetstream::new(cluster.client_of((old + 1) % 3).await?);
+
+    cluster.pause(old)?;
+    assert_ne!(cluster.until_leader(STREAM).await?, old);
+    assert_eq!(append_in_time(&beside, 0).await?, 1);
+
+    cluster.resume(old)?;
+    cluster.until_ready().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_can_be_without_jetstream_without_room_or_with_another_password() -> Result<()> {
+    let Some(plain) = NatsSetup::default().without_jetstream().start_server().await? else { return Ok(()) };
+    let context = async_nats::jetstream::new(plain.client().await?);
+    assert!(make_stream(&context, 1).await.is_err());
+
+    let small = NatsSetup::default().sync_by_default().file_store_bytes_max(4_000).start_server().await?;
+    let small = small.context("it was there")?;
+    let context = async_nats::jetstream::new(small.client().await?);
+    make_stream(&context, 1).await?;
+    let full = context.publish("events.a", vec![0; 8_000].into()).await?.await.unwrap_err();
+    assert!(full.to_string().contains("resource limits exceeded"), "{full}");
+
+    let closed = NatsSetup::default().with_wrong_password().start_server().await?.context("it was there")?;
+    let refused = closed.client().await.unwrap_err();
+    assert!(format!("{refused:#}").contains("authorization violation"), "{refused:#}");
+    Ok(())
+}
