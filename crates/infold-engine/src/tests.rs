@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use infold_core::{Counter, Family, Field, ModelWindows, Principal, ReturnOutcome, ShapeRules};
 use infold_store::{ClusterAccess, ClusterSettings, CreateStream, Store, StoreSettings, Synchronous};
+use infold_testkit::nats::{NATS_USER, run_tests_on_nats, shared_server, tests_are_on_nats};
 use infold_testkit::{documented_limits, documented_memory_rules};
 use tempfile::TempDir;
 
@@ -61,14 +62,19 @@ pub(crate) fn settings() -> EngineSettings {
     }
 }
 
-/// The cluster that databases in a folder are indexes of: none, or, where `INFOLD_TEST_NATS` names a server, a log that
-/// is the folder's own. So the same tests run on both.
+/// The cluster that databases in a folder are indexes of: none, or, when the tests run on NATS, a log that is the folder's
+/// own.
 fn cluster_in(folder: &Path) -> Option<ClusterSettings> {
-    let server = std::env::var("INFOLD_TEST_NATS").ok()?;
+    if tests_are_on_nats() { shared_cluster(folder) } else { None }
+}
+
+/// A log of the folder's own, on the server that all tests share.
+fn shared_cluster(folder: &Path) -> Option<ClusterSettings> {
+    let server = shared_server()?;
     let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned();
     Some(ClusterSettings {
-        servers: vec![server],
-        access: ClusterAccess::Anyone,
+        servers: vec![server.url.clone()],
+        access: ClusterAccess::Password { user: NATS_USER.to_owned(), password: server.password.clone() },
         ca_file: None,
         client_certificate: None,
         stream: format!("T{name}"),
@@ -165,4 +171,9 @@ pub(crate) fn result(session: &str, content: &str) -> RecordResult {
 
 pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, Error>) -> &'static str {
     outcome.unwrap_err().code()
+}
+
+#[test]
+fn all_of_these_hold_on_nats_too() {
+    run_tests_on_nats("all_of_these_hold_on_nats_too").unwrap();
 }

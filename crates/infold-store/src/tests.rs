@@ -7,6 +7,7 @@ use infold_core::{
     ReturnOutcome, Rules, Scrubbed, Scrubber, Session, SessionId, Thread, decide,
 };
 use infold_testkit::documented_limits;
+use infold_testkit::nats::{NATS_USER, run_tests_on_nats, shared_server, tests_are_on_nats};
 use tempfile::TempDir;
 
 use super::*;
@@ -25,14 +26,19 @@ pub(crate) fn settings_in(folder: &TempDir) -> StoreSettings {
     StoreSettings { cluster: cluster_in(folder.path()), ..settings() }
 }
 
-/// The cluster that databases in a folder are indexes of: none, or, where `INFOLD_TEST_NATS` names a server, a log that
-/// is the folder's own. So the same tests run on both.
+/// The cluster that databases in a folder are indexes of: none, or, when the tests run on NATS, a log that is the folder's
+/// own.
 pub(crate) fn cluster_in(folder: &Path) -> Option<ClusterSettings> {
-    let server = std::env::var("INFOLD_TEST_NATS").ok()?;
+    if tests_are_on_nats() { shared_cluster(folder) } else { None }
+}
+
+/// A log of the folder's own, on the server that all tests share.
+pub(crate) fn shared_cluster(folder: &Path) -> Option<ClusterSettings> {
+    let server = shared_server()?;
     let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex()[..16].to_owned();
     Some(ClusterSettings {
-        servers: vec![server],
-        access: ClusterAccess::Anyone,
+        servers: vec![server.url.clone()],
+        access: ClusterAccess::Password { user: NATS_USER.to_owned(), password: server.password.clone() },
         ca_file: None,
         client_certificate: None,
         stream: format!("T{name}"),
@@ -445,4 +451,9 @@ fn a_database_of_the_first_schema_is_migrated_and_keeps_its_secret() {
     drop(old);
     assert_eq!(*Store::open(&path, &settings()).unwrap().secret(), [3; 32]);
     assert_eq!(std::fs::read(folder.path().join(KEY_FILE)).unwrap(), [3; 32]);
+}
+
+#[test]
+fn all_of_these_hold_on_nats_too() {
+    run_tests_on_nats("all_of_these_hold_on_nats_too").unwrap();
 }

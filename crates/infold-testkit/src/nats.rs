@@ -12,6 +12,7 @@ mod monitor;
 mod node;
 mod process;
 mod server;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use anyhow::{Result, bail};
 
 pub use cluster::NatsCluster;
 pub use server::NatsServer;
+pub use shared::{SharedNats, run_tests_on_nats, shared_server, tests_are_on_nats};
 
 /// Where the test command puts the server, from the repository's root.
 const INSTALLED: &str = ".tools/venv/bin/nats-server";

@@ -89,7 +89,7 @@ fn what_was_undone_is_not_an_entry() {
 fn machines() -> Option<(TempDir, TempDir, Store, Store)> {
     let (one, two) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let mut shared = settings();
-    shared.cluster = Some(crate::tests::cluster_in(one.path())?);
+    shared.cluster = Some(crate::tests::shared_cluster(one.path())?);
     let open = |folder: &TempDir| Store::open(&folder.path().join("infold.db"), &shared).unwrap();
     let first = open(&one);
     std::fs::copy(one.path().join(crate::KEY_FILE), two.path().join(crate::KEY_FILE)).unwrap();
@@ -145,7 +145,7 @@ async fn an_index_that_is_gone_is_made_anew_and_long_entries_are_in_parts() {
         let _ = std::fs::remove_file(one.path().join(name));
     }
     let mut shared = settings();
-    shared.cluster = crate::tests::cluster_in(one.path());
+    shared.cluster = crate::tests::shared_cluster(one.path());
     let again = Store::open(&one.path().join("infold.db"), &shared).unwrap();
     assert_eq!(again.shared_digest().await.unwrap(), digest);
 }
@@ -155,7 +155,7 @@ async fn machines_with_another_key_are_refused() {
     let Some((one, _two, _first, _second)) = machines() else { return };
     let stranger = TempDir::new().unwrap();
     let mut shared = settings();
-    shared.cluster = crate::tests::cluster_in(one.path());
+    shared.cluster = crate::tests::shared_cluster(one.path());
     let Err(error) = Store::open(&stranger.path().join("infold.db"), &shared) else { panic!("opened") };
     assert!(error.to_string().contains("another key"), "{error}");
 }
