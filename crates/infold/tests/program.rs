@@ -12,6 +12,7 @@ mod agent_sessions;
 mod bad_input;
 mod chat;
 mod cli;
+mod cluster;
 mod connect;
 mod forks;
 mod gateway;

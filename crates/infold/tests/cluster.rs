@@ -1,0 +1,6 @@
+//! Several machines with one state: daemons with folders of their own, on three real NATS servers.
+
+mod faults;
+mod machines;
+mod moves;
+mod refusals;

@@ -1,0 +1,78 @@
+//! Servers and the daemons in front of them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use infold_testkit::nats::{NATS_USER, NatsCluster};
+use infold_testkit::{Daemon, DaemonSetup, TempFolder};
+
+use crate::support::roomy;
+
+/// The stream that the daemons share.
+pub const STREAM: &str = "INFOLD";
+
+/// Three servers, and daemons that share their state through them.
+pub struct Machines {
+    pub daemons: Vec<Daemon>,
+    pub cluster: NatsCluster,
+    pub folder: TempFolder,
+}
+
+impl Machines {
+    /// Starts three servers and as many daemons; `None` where there is no server to start.
+    pub async fn start(daemons: usize, change: impl Fn(DaemonSetup) -> DaemonSetup) -> Option<Self> {
+        let cluster = NatsCluster::start(3).await.unwrap()?;
+        let mut machines = Self { daemons: Vec::new(), cluster, folder: TempFolder::new().unwrap() };
+        for _ in 0..daemons {
+            machines.add(&change).await;
+        }
+        Some(machines)
+    }
+
+    /// Adds a daemon with a folder of its own. The first one makes the log; the others get its key.
+    async fn add(&mut self, change: &impl Fn(DaemonSetup) -> DaemonSetup) {
+        let data = self.data(self.daemons.len());
+        if let Some(first) = self.daemons.first() {
+            let taken = first.data().join("cluster/infold.key");
+            let command =
+                infold_command(&["store", "key", "--from", taken.to_str().unwrap(), "--data", data.to_str().unwrap()]);
+            assert!(command.status.success(), "{command:?}");
+        }
+        let setup = self.connected(change(roomy())).data(data);
+        self.daemons.push(setup.start().await.unwrap());
+    }
+
+    /// The folder of a daemon's data.
+    pub fn data(&self, number: usize) -> PathBuf {
+        self.folder.join(&format!("machine-{number}"))
+    }
+
+    /// A daemon that shares its state through the servers.
+    pub fn connected(&self, setup: DaemonSetup) -> DaemonSetup {
+        connected(setup, &self.cluster.client_urls(), &self.password_file())
+    }
+
+    fn password_file(&self) -> PathBuf {
+        let file = self.folder.join("password");
+        fs::write(&file, self.cluster.password()).unwrap();
+        file
+    }
+}
+
+/// Sets what a daemon needs to share its state through servers.
+pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::path::Path) -> DaemonSetup {
+    let servers = serde_json::to_string(servers).unwrap();
+    setup
+        .set("store.backend", "nats")
+        .set("store.nats.servers", servers)
+        .set("store.nats.user", NATS_USER)
+        .set("store.nats.password_file", password_file.display())
+        .set("store.nats.stream", STREAM)
+        .set("store.nats.create", true)
+        .set("store.nats.sync", "trust")
+}
+
+/// Runs the program and returns what it said.
+pub fn infold_command(arguments: &[&str]) -> std::process::Output {
+    std::process::Command::new(env!("CARGO_BIN_EXE_infold")).args(arguments).output().unwrap()
+}

@@ -1,0 +1,132 @@
+//! Clusters that cannot be used, and what is said then. Nothing is half done, and it recovers by itself.
+
+use std::fs;
+use std::process::Output;
+
+use infold_testkit::nats::{NATS_USER, NatsServer, NatsSetup};
+use infold_testkit::{Era, McpHttp, TempFolder};
+use serde_json::json;
+
+use super::machines::{Machines, connected, infold_command};
+use crate::support::infold;
+
+/// What the program says about the state of a cluster of one server, with these settings in place of others.
+fn status(server: &NatsServer, folder: &TempFolder, settings: &[&str]) -> Output {
+    let password = folder.join("password");
+    fs::write(&password, server.password()).unwrap();
+    let (servers, data) = (format!("store.nats.servers=[\"{}\"]", server.client_url()), folder.join("data"));
+    let password = format!("store.nats.password_file={}", password.display());
+    let user = format!("store.nats.user={NATS_USER}");
+    let usual = [
+        "store.backend=nats",
+        &servers,
+        &password,
+        &user,
+        "store.nats.replicas=1",
+        "store.nats.create=true",
+        "store.nats.sync=trust",
+        "store.nats.timeout_ms=2000",
+    ];
+    let mut arguments = vec!["store", "status", "--data", data.to_str().unwrap()];
+    for setting in usual.iter().chain(settings) {
+        arguments.extend(["--set", setting]);
+    }
+    infold_command(&arguments)
+}
+
+/// Asserts that it was refused, and with which words.
+fn assert_refused(said: &Output, words: &[&str]) {
+    let text = String::from_utf8_lossy(&said.stderr);
+    assert!(!said.status.success(), "{text}");
+    for words in words {
+        assert!(text.contains(words), "{words:?} is not in {text:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_cluster_is_said_with_what_to_do() {
+    let Some(server) = NatsServer::start().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    assert_refused(&status(&server, &folder, &["store.nats.create=false"]), &["does not exist", "store.nats.create"]);
+    assert_refused(&status(&server, &folder, &["store.nats.sync=require"]), &["nothing shows", "store.nats.monitors"]);
+    let nobody = "store.nats.servers=[\"nats://127.0.0.1:1\"]";
+    assert_refused(&status(&server, &folder, &[nobody]), &["cannot be reached", "store.backend"]);
+    assert_refused(&status(&server, &folder, &["store.nats.user=somebody"]), &["authorization violation"]);
+
+    let client = server.client().await.unwrap();
+    let context = async_nats::jetstream::new(client);
+    let of_others = |name: &str, allow_direct: bool| async_nats::jetstream::stream::Config {
+        name: name.to_owned(),
+        subjects: vec![format!("{name}.>")],
+        allow_direct,
+        ..Default::default()
+    };
+    context.create_stream(of_others("THEIRS", false)).await.unwrap();
+    let theirs = status(&server, &folder, &["store.nats.stream=THEIRS", "store.nats.subjects=theirs"]);
+    assert_refused(&theirs, &["another program", "store.nats.stream"]);
+
+    assert!(status(&server, &folder, &[]).status.success());
+    let mut config = context.get_stream("INFOLD").await.unwrap().cached_info().config.clone();
+    config.allow_direct = true;
+    context.update_stream(&config).await.unwrap();
+    assert_refused(&status(&server, &folder, &[]), &["allow_direct", "nats stream edit INFOLD"]);
+    config.allow_direct = false;
+    context.update_stream(&config).await.unwrap();
+    assert!(status(&server, &folder, &[]).status.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_without_jetstream_or_room_are_named() {
+    let Some(plain) = NatsSetup::default().without_jetstream().start_server().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    assert_refused(&status(&plain, &folder, &[]), &["JetStream"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_servers_are_gone_nothing_is_recorded_and_afterwards_it_goes_on() {
+    let Some(mut machines) = Machines::start(1, |setup| setup.set("store.nats.timeout_ms", 3_000)).await else {
+        return;
+    };
+    let client = McpHttp::connect(machines.daemons[0].base_url(), Era::Modern).await.unwrap();
+    let open = |name: &str| json!({"session_id": name, "description": "look around"});
+    assert!(client.call("branch_create", open("before")).await.unwrap().is_ok());
+    // Without two of three nothing can be acknowledged.
+    machines.cluster.kill(0).unwrap();
+    machines.cluster.kill(1).unwrap();
+    let refused = client.call("branch_create", open("meanwhile")).await.unwrap();
+    assert!(!refused.is_ok(), "{}", refused.summary());
+    assert!(refused.summary().contains("cluster"), "{}", refused.summary());
+    machines.cluster.restart(0).unwrap();
+    machines.cluster.restart(1).unwrap();
+    machines.cluster.until_ready().await.unwrap();
+    let mut opened = client.call("branch_create", open("after")).await.unwrap();
+    for _ in 0..10 {
+        if opened.is_ok() {
+            break;
+        }
+        opened = client.call("branch_create", open("after")).await.unwrap();
+    }
+    assert!(opened.is_ok(), "{}", opened.summary());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_lost_what_was_acknowledged_is_refused_and_named() {
+    let Some(mut server) = NatsServer::start().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    let password = folder.join("password");
+    fs::write(&password, server.password()).unwrap();
+    let setup = connected(infold(), &[server.client_url()], &password).set("store.nats.replicas", 1);
+    let mut daemon = setup.data(folder.join("data")).start().await.unwrap();
+    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
+    let opening = json!({"session_id": "kept", "description": "look around"});
+    assert!(client.call("branch_create", opening).await.unwrap().is_ok());
+    daemon.terminate().await.unwrap();
+
+    // The log is put back from a time before: it has the same name and no entries.
+    let context = async_nats::jetstream::new(server.client().await.unwrap());
+    let config = context.get_stream("INFOLD").await.unwrap().cached_info().config.clone();
+    context.delete_stream("INFOLD").await.unwrap();
+    context.create_stream(config).await.unwrap();
+    assert_refused(&status(&server, &folder, &[]), &["ends at 0", "docs/cluster.md"]);
+    server.kill().unwrap();
+}
