@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
 pub use transfer::Copied;
-pub(crate) use writing::write_shared;
+pub(crate) use writing::{Joining, write_shared};
 
 use crate::{Store, StoreError};
 
@@ -40,7 +40,7 @@ pub struct ClusterState {
     pub replicas: usize,
     /// The server that leads it.
     pub leader: Option<String>,
-    /// The sequence of the newest entry that was heard of.
+    /// The sequence of the newest entry that is known of.
     pub last: u64,
     /// The sequence of the newest entry that is in this machine's index.
     pub applied: u64,
@@ -56,12 +56,12 @@ pub struct ClusterState {
 
 /// What the writer of an index shows to others.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct ClusterShown {
     state: Mutex<ClusterState>,
     duty: duty::Duty,
 }
 
-pub(crate) type SharedState = Arc<Shown>;
+pub(crate) type SharedState = Arc<ClusterShown>;
 
 fn note(shown: &SharedState, change: impl FnOnce(&mut ClusterState)) {
     change(&mut shown.state.lock().unwrap_or_else(PoisonError::into_inner));

@@ -110,7 +110,9 @@ impl Store {
             None => (writer::Writer::start(connection)?, None),
             Some(cluster) => {
                 let state = cluster::SharedState::default();
-                (writer::Writer::start_shared(connection, cluster, secret, &state)?, Some(state))
+                let joining =
+                    cluster::Joining { connection, settings: cluster.clone(), secret, state: Arc::clone(&state) };
+                (writer::Writer::start_shared(joining)?, Some(state))
             }
         };
         let inner = Inner {
@@ -151,8 +153,8 @@ impl Store {
         }
     }
 
-    /// Waits, where several machines share the state, until this one has everything that any of them was told is
-    /// written. What is decided on is read after that.
+    /// Waits, where several machines share the state, until this one has everything that was acknowledged to any
+    /// of them. What is decided on is read after that.
     async fn fresh(&self) -> Result<(), StoreError> {
         match self.inner.cluster {
             Some(_) => self.inner.writer.fresh().await,

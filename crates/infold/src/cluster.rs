@@ -7,10 +7,11 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use infold_engine::Engine;
 use infold_store::{ClusterAccess, ClusterSettings, ClusterState, CreateStream};
 use serde_json::Value;
 
-use crate::failure::Refused;
+use crate::failure::{Refused, tell};
 use crate::settings::{Backend, Nats, ServerSync, Settings};
 
 /// The folder of this machine's index, in the data folder.
@@ -121,6 +122,13 @@ fn get(address: &str, path: &str, wait: Duration) -> std::io::Result<String> {
     let mut answer = String::new();
     stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+/// Says which cluster was found, if there is one.
+pub fn announce(engine: &Engine) {
+    if let Some(state) = engine.cluster() {
+        tell("note", describe(&state));
+    }
 }
 
 /// One line that says where the state is.

@@ -13,6 +13,7 @@ mod entry;
 mod gateway;
 mod memory;
 mod narrow;
+mod nats;
 mod problem;
 mod server;
 mod sources;
@@ -25,6 +26,7 @@ pub use agent::{AgentApproval, AgentEffort, AgentPart, AgentProvider, AgentSandb
 pub use entry::{Entry, Origin};
 pub use gateway::{CredentialsPlace, Gateway};
 pub use memory::ModelApi;
+pub use nats::{Backend, Nats, ServerSync};
 pub use problem::{Problem, Problems};
 pub use server::GatewayServer;
 pub use sources::{Assignment, FILE_MAX_BYTES, FlagValues, Given, LookedAt, Surroundings, gather};

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params, params_from_iter};
 
-use super::entry::{Cell, Entry, TableChange};
+use super::entry::{Cell, LogEntry, TableChange};
 use crate::{StoreError, schema};
 
 /// How far an index has come in the log.
@@ -47,7 +47,7 @@ pub(super) fn move_to(transaction: &Transaction<'_>, position: &Position) -> Res
 }
 
 /// Writes what an entry changed.
-pub(super) fn apply(transaction: &Transaction<'_>, entry: &Entry) -> Result<(), StoreError> {
+pub(super) fn apply(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(), StoreError> {
     if entry.schema > schema::KNOWN {
         return Err(StoreError::TooNew { found: entry.schema, known: schema::KNOWN });
     }

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, Transaction};
 
-use super::entry::{Cell, Entry, TableChange};
+use super::entry::{Cell, LogEntry, TableChange};
 use super::tables::{SharedTable, list, shared};
 use crate::{StoreError, schema};
 
@@ -42,8 +42,8 @@ impl Capture {
     }
 
     /// Returns what the transaction has changed so far, and forgets it. `None` if it is nothing that machines share.
-    pub(super) fn take(&self, transaction: &Transaction<'_>) -> Result<Option<Entry>, StoreError> {
-        let mut entry = Entry { schema: schema::KNOWN, tables: Vec::new() };
+    pub(super) fn take(&self, transaction: &Transaction<'_>) -> Result<Option<LogEntry>, StoreError> {
+        let mut entry = LogEntry { schema: schema::KNOWN, tables: Vec::new() };
         // A table that the transaction itself made anew has the same rows on every machine.
         let is_outdated = self.is_outdated(transaction)?;
         for captured in self.tables.iter().filter(|captured| !is_outdated || captured.is_lasting()) {

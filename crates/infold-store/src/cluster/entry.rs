@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// What one transaction changed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     /// The schema of the database that it was made on.
     pub schema: i64,
     /// The changes, table by table.
@@ -85,7 +85,7 @@ impl ToSql for Cell {
     }
 }
 
-impl Entry {
+impl LogEntry {
     pub(super) fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let plain = postcard::to_stdvec(self).map_err(|error| unreadable(&error))?;
         let packed = zstd::bulk::compress(&plain, LEVEL).map_err(|error| unreadable(&error))?;

@@ -8,7 +8,7 @@ use async_nats::jetstream::stream::RawMessageErrorKind;
 use futures::StreamExt;
 
 use super::apply::Position;
-use super::entry::Entry;
+use super::entry::LogEntry;
 use super::log::{Log, PAUSE, describe};
 use super::publish::{CHAIN, ChainKey, PART};
 use crate::StoreError;
@@ -18,7 +18,7 @@ const AT_ONCE: usize = 32;
 /// The longest entry that is put together from parts, in bytes.
 const BYTES_MAX: usize = 512 * 1024 * 1024;
 /// How many messages that servers said they had stored are held until their turn comes.
-const HEARD_MAX: usize = 256;
+const RECEIVED_MAX: usize = 256;
 
 /// A message of the log.
 #[derive(Debug, Clone)]
@@ -31,22 +31,22 @@ pub(super) struct LogMessage {
 
 /// An entry with the position behind it. `None` for parts of an entry that was given up.
 pub(super) struct ReadEntry {
-    pub entry: Option<Entry>,
+    pub entry: Option<LogEntry>,
     pub position: Position,
 }
 
-/// Messages that the servers have stored, as they were heard, until they are used.
+/// Messages that the servers have stored, as they were received, until they are used.
 #[derive(Default)]
-pub(super) struct Heard(BTreeMap<u64, LogMessage>);
+pub(super) struct StoredMessages(BTreeMap<u64, LogMessage>);
 
-impl Heard {
+impl StoredMessages {
     /// Takes a message that a server said it has stored. Returns its sequence.
     pub(super) fn add(&mut self, message: &async_nats::Message) -> Option<u64> {
         let headers = message.headers.as_ref()?;
         let text = |name: &str| headers.get(name).map(|value| value.as_str().to_owned());
         let sequence = text("Nats-Sequence")?.parse().ok()?;
         let (head, chain) = (text(PART)?, text(CHAIN)?);
-        if self.0.len() < HEARD_MAX {
+        if self.0.len() < RECEIVED_MAX {
             self.0.insert(sequence, LogMessage { sequence, head, chain, payload: message.payload.clone() });
         }
         Some(sequence)
@@ -74,11 +74,11 @@ impl Log {
         key: &ChainKey,
         from: &Position,
         last: u64,
-        heard: &mut Heard,
+        received: &mut StoredMessages,
     ) -> Result<Vec<ReadEntry>, StoreError> {
         let mut at = from.clone();
         let (mut entries, mut parts) = (Vec::new(), Parts::default());
-        for message in self.messages(from.applied + 1, last, heard).await? {
+        for message in self.messages(from.applied + 1, last, received).await? {
             let next = key.after(&at, &message.head, &message.payload);
             if blake3::Hash::from_bytes(next.chain).to_hex().as_str() != message.chain {
                 return Err(self.forked(message.sequence));
@@ -98,17 +98,22 @@ impl Log {
             parts.bytes.extend_from_slice(&message.payload);
             if part == count {
                 let whole = std::mem::take(&mut parts);
-                entries.push(ReadEntry { entry: Some(Entry::decode(&whole.bytes)?), position: at.clone() });
+                entries.push(ReadEntry { entry: Some(LogEntry::decode(&whole.bytes)?), position: at.clone() });
             }
         }
         Ok(entries)
     }
 
-    async fn messages(&self, first: u64, last: u64, heard: &mut Heard) -> Result<Vec<LogMessage>, StoreError> {
+    async fn messages(
+        &self,
+        first: u64,
+        last: u64,
+        received: &mut StoredMessages,
+    ) -> Result<Vec<LogMessage>, StoreError> {
         let mut messages = Vec::new();
         let mut next = first;
         while next <= last
-            && let Some(message) = heard.take(next)
+            && let Some(message) = received.take(next)
         {
             messages.push(message);
             next += 1;

@@ -10,7 +10,7 @@ use crate::StoreError;
 
 /// Checks an index against the log, or makes a new one the log's. Returns how far it has come.
 pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
-    let position = adopt(log, connection)?;
+    let position = read_position(log, connection)?;
     let state = log.last().await?;
     if state.last_sequence < position.applied {
         let problem = format!(
@@ -29,7 +29,7 @@ pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Posit
 }
 
 /// Reads which log the index is of. A new one is made this log's.
-fn adopt(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
+fn read_position(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let position = match apply::joined(&transaction)? {
         Some((name, position)) if name == log.name => position,

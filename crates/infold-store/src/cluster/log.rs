@@ -15,7 +15,7 @@ use crate::StoreError;
 const CLUSTER_NAME: &str = "infold.cluster";
 const KEY_PRINT: &str = "infold.key";
 const FORMAT: (&str, &str) = ("infold.format", "1");
-/// How long a server's word that it leads the log is good after it has heard from the others. They elect another one only
+/// How long a server's word that it leads the log is good after it has exchanged words with the others. They elect another one only
 /// after four seconds without it, so until then nothing can be acknowledged that it does not know.
 const LEASE: Duration = Duration::from_secs(2);
 /// A pause before a question is asked again.
@@ -44,7 +44,7 @@ pub(super) struct Log {
 impl Log {
     /// Connects, and finds or makes the stream. `key_print` identifies the secret that ids are made with: it is one for
     /// all machines.
-    pub(super) async fn open(
+    pub(super) async fn reach(
         settings: &ClusterSettings,
         key_print: &str,
         state: SharedState,
@@ -71,7 +71,7 @@ impl Log {
         Ok(Self { context, stream, client, settings: settings.clone(), name, part_bytes_max, state })
     }
 
-    /// The sequence of the newest entry, which no acknowledged one exceeds: the server that says so has just heard from a
+    /// The sequence of the newest entry, which no acknowledged one exceeds: the server that says so is in touch with a
     /// quorum.
     pub(super) async fn last(&self) -> Result<stream::State, StoreError> {
         let until = self.deadline();
@@ -222,17 +222,22 @@ async fn make(
         ]),
         ..Default::default()
     };
-    match context.create_stream(config).await {
-        Ok(stream) => Ok(stream),
-        Err(error) => match find(context, settings).await? {
-            // Another machine was faster: its stream is the one to use.
-            Some(stream) => Ok(stream),
-            None => Err(unfit(
-                settings,
-                &format!("cannot be made ({})", describe(&error)),
-                "the servers need JetStream, room on disk, and as many servers as store.nats.replicas says",
-            )),
-        },
+    let until = Instant::now() + Duration::from_millis(settings.timeout_ms);
+    loop {
+        let error = match context.create_stream(config.clone()).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => error,
+        };
+        // Another machine may have been faster: its stream is the one to use.
+        if let Some(stream) = find(context, settings).await? {
+            return Ok(stream);
+        }
+        // Servers that have just started do not know each other yet.
+        if Instant::now() >= until {
+            let remedy = "the servers need JetStream, room on disk, and as many servers as store.nats.replicas says";
+            return Err(unfit(settings, &format!("cannot be made ({})", describe(&error)), remedy));
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
@@ -270,8 +275,8 @@ fn is_leased(info: &stream::Info) -> bool {
     let Some(cluster) = info.cluster.as_ref().filter(|cluster| !cluster.replicas.is_empty()) else {
         return info.config.num_replicas <= 1;
     };
-    let heard = cluster.replicas.iter().filter(|peer| !peer.offline && peer.active < LEASE).count() + 1;
-    cluster.leader.is_some() && heard > info.config.num_replicas / 2
+    let in_touch = cluster.replicas.iter().filter(|peer| !peer.offline && peer.active < LEASE).count() + 1;
+    cluster.leader.is_some() && in_touch > info.config.num_replicas / 2
 }
 
 fn unfit(settings: &ClusterSettings, problem: &str, remedy: &str) -> StoreError {

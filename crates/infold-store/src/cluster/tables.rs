@@ -39,38 +39,41 @@ pub(super) struct SharedTable {
 
 /// Lists the shared tables of a database, in the order of their names.
 pub(super) fn shared(connection: &Connection) -> Result<Vec<SharedTable>, StoreError> {
-    let sql = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name";
+    let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name";
     let mut statement = connection.prepare(sql)?;
-    let names = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let names = statement.query_map([], |row| row.get(0))?;
     let mut shared = Vec::new();
     for named in names {
-        let (name, has_no_rowid): (String, bool) = named?;
+        let name: String = named?;
         if !name.starts_with("sqlite_") && !OWN.contains(&name.as_str()) {
-            shared.push(describe(connection, &name, has_no_rowid)?);
+            shared.push(describe(connection, &name)?);
         }
     }
     shared.extend(words(connection)?);
     Ok(shared)
 }
 
-struct Column {
+struct TableColumn {
     name: String,
     kind: String,
     /// Its place in the primary key, from 1; 0 if it is not part of it.
     in_key: u32,
 }
 
-fn columns(connection: &Connection, table: &str) -> Result<Vec<Column>, StoreError> {
+fn columns(connection: &Connection, table: &str) -> Result<Vec<TableColumn>, StoreError> {
     let mut statement = connection.prepare("SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid")?;
-    let found =
-        statement.query_map([table], |row| Ok(Column { name: row.get(0)?, kind: row.get(1)?, in_key: row.get(2)? }))?;
+    let found = statement
+        .query_map([table], |row| Ok(TableColumn { name: row.get(0)?, kind: row.get(1)?, in_key: row.get(2)? }))?;
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-fn describe(connection: &Connection, table: &str, has_no_rowid: bool) -> Result<SharedTable, StoreError> {
+fn describe(connection: &Connection, table: &str) -> Result<SharedTable, StoreError> {
+    let has_no_rowid: bool = connection
+        .prepare_cached("SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?1")?
+        .query_row([table], |row| row.get(0))?;
     let mut found = columns(connection, table)?;
     found.retain(|column| !OWN_COLUMNS.contains(&(table, column.name.as_str())));
-    let mut in_key: Vec<&Column> = found.iter().filter(|column| column.in_key > 0).collect();
+    let mut in_key: Vec<&TableColumn> = found.iter().filter(|column| column.in_key > 0).collect();
     in_key.sort_by_key(|column| column.in_key);
     let is_row_number = matches!(in_key.as_slice(), [only] if only.kind == "INTEGER");
     // A table with another key, or none, has row numbers beside its columns. They are the same on every machine.

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::apply;
 use super::capture::Capture;
-use super::entry::Entry;
+use super::entry::LogEntry;
 use super::tables;
 use crate::tests::{append_of, fold_command, fresh, key, load_of, loaded, open_command, settings};
 use crate::{EndedBranches, Store, connection, identity, schema};
@@ -22,15 +22,15 @@ fn database(folder: &Path) -> Connection {
 }
 
 /// What the statements change, as an entry that was written and read.
-fn captured(connection: &mut Connection, capture: &Capture, sql: &str) -> Option<Entry> {
+fn captured(connection: &mut Connection, capture: &Capture, sql: &str) -> Option<LogEntry> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     transaction.execute_batch(sql).unwrap();
     let entry = capture.take(&transaction).unwrap();
     transaction.commit().unwrap();
-    entry.map(|entry| Entry::decode(&entry.encode().unwrap()).unwrap())
+    entry.map(|entry| LogEntry::decode(&entry.encode().unwrap()).unwrap())
 }
 
-fn applied(connection: &mut Connection, entry: &Entry) {
+fn applied(connection: &mut Connection, entry: &LogEntry) {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
     apply::apply(&transaction, entry).unwrap();
     transaction.commit().unwrap();
@@ -104,7 +104,7 @@ async fn one_machine_reads_and_changes_what_another_wrote() {
     let opened = loaded(&second, "s", EndedBranches::Nothing).await.session;
     assert_eq!(opened.branches.len(), 1);
     second.append(append_of(&opened, &fold_command(1, "found"), 20)).await.unwrap();
-    // The first one has not heard of it yet: what it decides on that is refused.
+    // The first one does not know of it yet: what it decides on that is refused.
     let late = first.append(append_of(&opened, &fold_command(1, "late"), 30)).await;
     assert_eq!(late, Err(crate::StoreError::Moved));
     let folded = loaded(&first, "s", EndedBranches::All).await.session;

@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params_from_iter};
 use tokio::sync::mpsc;
 
 use super::apply;
-use super::entry::{Cell, Entry, TableChange};
+use super::entry::{Cell, LogEntry, TableChange};
 use super::tables::{self, SharedTable, list};
 use crate::{Store, StoreError, schema};
 
@@ -142,6 +142,6 @@ fn write_missing(transaction: &Transaction<'_>, batch: &TableChange) -> Result<u
     }
     let count = missing.len() as u64;
     let change = TableChange { rows: missing, ..batch.clone() };
-    apply::apply(transaction, &Entry { schema: schema::KNOWN, tables: vec![change] })?;
+    apply::apply(transaction, &LogEntry { schema: schema::KNOWN, tables: vec![change] })?;
     Ok(count)
 }

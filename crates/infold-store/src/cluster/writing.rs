@@ -13,22 +13,34 @@ use tokio::sync::mpsc;
 
 use super::apply::{self, Position};
 use super::capture::Capture;
-use super::follow::Heard;
+use super::follow::StoredMessages;
 use super::log::Log;
 use super::publish::{ChainKey, Published};
 use super::settings::ClusterSettings;
 use super::{SharedState, duty, join, note};
 use crate::StoreError;
-use crate::writer::{GROUP_MAX, Request, WaitingWrite};
+use crate::writer::{GROUP_MAX, WaitingWrite, WriterRequest};
 
 /// What the chain's key is derived for.
 const CHAIN_CONTEXT: &str = "infold 2026 chain of the shared log";
 /// What the print of a key is derived for.
 const PRINT_CONTEXT: &str = "infold 2026 print of a cluster's key";
-/// How often a group of writes is made again before its callers are told to try later.
+/// How often a group of writes is made again before its callers are asked to try later.
 const MOVED_MAX: usize = 200;
 /// How many messages are read before they are written to the index; more where an entry has more parts.
 const MESSAGES_AT_ONCE: u64 = 64;
+
+/// What it takes to join a cluster.
+pub(crate) struct Joining {
+    /// The connection that writes to the index.
+    pub connection: Connection,
+    /// How the cluster is reached.
+    pub settings: ClusterSettings,
+    /// The secret that all machines have.
+    pub secret: [u8; 32],
+    /// Where the writer shows how it is.
+    pub state: SharedState,
+}
 
 /// An index, its log and the connection that writes to it.
 struct SharedWriter {
@@ -38,7 +50,7 @@ struct SharedWriter {
     stored: async_nats::Subscriber,
     capture: Capture,
     chain_key: ChainKey,
-    heard: Heard,
+    received: StoredMessages,
     claims: duty::Claims,
     claim_at: tokio::time::Interval,
     state: SharedState,
@@ -47,7 +59,7 @@ struct SharedWriter {
 /// What the writer has to do next.
 enum Next {
     /// What somebody asks for; `None` if nobody can any more.
-    Asked(Option<Request>),
+    Asked(Option<WriterRequest>),
     /// Reading what a server has stored.
     Stored(Option<async_nats::Message>),
     /// Claiming the duty.
@@ -56,14 +68,11 @@ enum Next {
 
 /// Joins the cluster, says how that went, and then does what is asked until nobody can ask any more.
 pub(crate) fn write_shared(
-    connection: Connection,
-    settings: &ClusterSettings,
-    secret: &[u8; 32],
-    state: &SharedState,
-    mut waiting: mpsc::Receiver<Request>,
+    joining: Joining,
+    mut waiting: mpsc::Receiver<WriterRequest>,
     ready: &std::sync::mpsc::Sender<Result<(), StoreError>>,
 ) {
-    let mut writer = match SharedWriter::open(connection, settings, secret, state) {
+    let mut writer = match SharedWriter::join(joining) {
         Ok(writer) => writer,
         Err(error) => {
             // Whoever opens the store waits for this.
@@ -78,20 +87,16 @@ pub(crate) fn write_shared(
 }
 
 impl SharedWriter {
-    fn open(
-        mut connection: Connection,
-        settings: &ClusterSettings,
-        secret: &[u8; 32],
-        state: &SharedState,
-    ) -> Result<Self, StoreError> {
+    fn join(joining: Joining) -> Result<Self, StoreError> {
+        let Joining { mut connection, settings, secret, state } = joining;
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| StoreError::File { path: "writer thread".to_owned(), problem: error.to_string() })?;
-        let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, secret)).to_hex();
+        let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, &secret)).to_hex();
         let (log, stored) = runtime.block_on(async {
-            let log = Log::open(settings, &print.as_str()[..16], Arc::clone(state)).await?;
-            // Heard before it is asked how far the log goes, so that nothing falls in between.
+            let log = Log::reach(&settings, &print.as_str()[..16], Arc::clone(&state)).await?;
+            // StoredMessages before it is asked how far the log goes, so that nothing falls in between.
             let stored = log.client.subscribe(log.stored_subject()).await;
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
             join::join(&log, &mut connection).await?;
@@ -99,7 +104,7 @@ impl SharedWriter {
             Ok::<_, StoreError>((log, stored))
         })?;
         let capture = Capture::install(&connection)?;
-        let chain_key = ChainKey(blake3::derive_key(CHAIN_CONTEXT, secret));
+        let chain_key = ChainKey(blake3::derive_key(CHAIN_CONTEXT, &secret));
         let mut claim_at = runtime.block_on(async { tokio::time::interval(duty::EVERY) });
         claim_at.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut writer = Self {
@@ -109,17 +114,17 @@ impl SharedWriter {
             stored,
             capture,
             chain_key,
-            heard: Heard::default(),
+            received: StoredMessages::default(),
             claims: duty::Claims::default(),
             claim_at,
-            state: Arc::clone(state),
+            state,
         };
         writer.catch_up()?;
         Ok(writer)
     }
 
     /// Waits for requests, and keeps the index up to date meanwhile. `None` when nobody can ask any more.
-    fn next(&mut self, waiting: &mut mpsc::Receiver<Request>) -> Option<Vec<Request>> {
+    fn next(&mut self, waiting: &mut mpsc::Receiver<WriterRequest>) -> Option<Vec<WriterRequest>> {
         loop {
             let stored = &mut self.stored;
             let next = self.runtime.block_on(async {
@@ -145,12 +150,12 @@ impl SharedWriter {
         }
     }
 
-    fn serve(&mut self, requests: Vec<Request>) {
+    fn serve(&mut self, requests: Vec<WriterRequest>) {
         let (mut writes, mut readers) = (Vec::new(), Vec::new());
         for request in requests {
             match request {
-                Request::Write(write) => writes.push(write),
-                Request::Fresh(answer) => readers.push(answer),
+                WriterRequest::Write(write) => writes.push(write),
+                WriterRequest::Fresh(answer) => readers.push(answer),
             }
         }
         if !readers.is_empty() {
@@ -222,7 +227,7 @@ impl SharedWriter {
             if from.applied >= last {
                 return Ok(());
             }
-            let read = self.log.entries(&self.chain_key, &from, last.min(from.applied + at_once), &mut self.heard);
+            let read = self.log.entries(&self.chain_key, &from, last.min(from.applied + at_once), &mut self.received);
             let entries = self.runtime.block_on(read)?;
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             // Another process of this machine may have come further meanwhile.
@@ -256,9 +261,9 @@ impl SharedWriter {
 
     /// Reads what a server says that it has stored, and what else has come in.
     fn follow(&mut self, first: Option<async_nats::Message>) {
-        let mut last = first.and_then(|message| self.heard.add(&message)).unwrap_or(0);
+        let mut last = first.and_then(|message| self.received.add(&message)).unwrap_or(0);
         while let Some(Some(message)) = self.stored.next().now_or_never() {
-            last = last.max(self.heard.add(&message).unwrap_or(0));
+            last = last.max(self.received.add(&message).unwrap_or(0));
         }
         note(&self.state, |state| state.last = state.last.max(last));
         if let Err(error) = self.read_up_to(last) {

@@ -45,7 +45,7 @@ pub fn run_tests_on_nats(but: &str) -> Result<()> {
 
 /// The server lives in a thread of its own, because each test has its own runtime.
 fn start() -> Result<Option<SharedNats>> {
-    let (said, heard) = std::sync::mpsc::channel();
+    let (said, answers) = std::sync::mpsc::channel();
     thread::Builder::new().name("nats".to_owned()).spawn(move || {
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
@@ -61,5 +61,5 @@ fn start() -> Result<Option<SharedNats>> {
             thread::park();
         }
     })?;
-    heard.recv().context("the thread of the server has ended")?
+    answers.recv().context("the thread of the server has ended")?
 }

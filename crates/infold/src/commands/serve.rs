@@ -72,9 +72,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
     let door = Door::open(listener, parts::door_settings(settings, token)).map_err(door_error)?;
     let engine = parts::engine(&folder, settings)?;
-    if let Some(cluster) = engine.cluster() {
-        failure::tell("note", cluster::describe(&cluster));
-    }
+    cluster::announce(&engine);
 
     let shutdown = CancellationToken::new();
     let timers = tokio::spawn({

@@ -26,14 +26,14 @@ const CALL_MAX: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(50);
 const DAEMONS: usize = 3;
 
-/// What clients were told is done.
+/// What was acknowledged to clients.
 #[derive(Default)]
 struct Acknowledged {
     opened: Vec<String>,
     folded: Vec<String>,
 }
 
-/// A client that opens and folds until it is told to stop. Its daemon may be started again under another address.
+/// A client that opens and folds until it is stopped. Its daemon may be started again under another address.
 struct Worker {
     number: usize,
     url: Arc<Mutex<String>>,
