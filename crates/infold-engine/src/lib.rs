@@ -7,6 +7,7 @@ mod answers;
 mod archive;
 mod calibration;
 mod change;
+mod documents;
 mod end;
 mod error;
 mod feed;

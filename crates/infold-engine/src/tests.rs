@@ -79,6 +79,7 @@ fn shared_cluster(folder: &Path) -> Option<ClusterSettings> {
         client_certificate: None,
         stream: format!("T{name}"),
         subject_prefix: format!("t.{name}"),
+        documents_prefix: format!("d.{name}"),
         replicas: 1,
         create: CreateStream::IfAbsent,
         attempt_ms: 2_000,

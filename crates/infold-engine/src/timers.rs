@@ -65,6 +65,7 @@ impl Engine {
             self.keep_embedding(&cancel),
             self.keep_looking_for_merges(&cancel),
             self.keep_comparing(&cancel),
+            self.keep_documenting(&cancel),
             self.look_for_damage(&cancel)
         );
     }
@@ -142,7 +143,8 @@ impl Engine {
         };
         loop {
             let swept = self.inner.store.sweep(sweep).await?;
-            if swept.sessions < SESSIONS_AT_ONCE {
+            self.inner.store.forget_documents(&swept.sessions).await?;
+            if swept.sessions.len() < SESSIONS_AT_ONCE {
                 return Ok(());
             }
         }

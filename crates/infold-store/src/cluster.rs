@@ -10,6 +10,7 @@
 
 mod apply;
 mod capture;
+mod documents;
 mod duty;
 mod entry;
 mod follow;
@@ -21,8 +22,9 @@ mod tables;
 mod transfer;
 mod writing;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use documents::{Document, DocumentedSession, KeepDocuments};
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
 pub use transfer::Copied;
 pub(crate) use writing::{Joining, write_shared};
@@ -59,6 +61,7 @@ pub struct ClusterState {
 pub(crate) struct ClusterShown {
     state: Mutex<ClusterState>,
     duty: duty::Duty,
+    documents: OnceLock<documents::Documents>,
 }
 
 pub(crate) type SharedState = Arc<ClusterShown>;

@@ -72,6 +72,24 @@ impl Store {
         .await
     }
 
+    /// Lists events of all owners after a position in the feed, oldest first.
+    pub async fn all_events(&self, after: u64, limit: usize) -> Result<Vec<RecordedEvent>, StoreError> {
+        self.read(move |transaction| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM events JOIN sessions ON sessions.id = events.session_id
+                 WHERE events.id > ?1 ORDER BY events.id LIMIT ?2"
+            );
+            let mut statement = transaction.prepare_cached(&sql)?;
+            let mut rows = statement.query(params![after, limit])?;
+            let mut events = Vec::new();
+            while let Some(row) = rows.next()? {
+                events.push(recorded(row)?);
+            }
+            Ok(events)
+        })
+        .await
+    }
+
     /// Reads a session's whole log, oldest first; `None` if its payloads are longer than `bytes_max` together.
     pub async fn log(&self, session: SessionKey, bytes_max: usize) -> Result<Option<Vec<Event>>, StoreError> {
         self.read(move |transaction| {

@@ -42,7 +42,9 @@ pub use agent_log::{ListedLog, LogRecord};
 pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
-pub use cluster::{ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream};
+pub use cluster::{
+    ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream, Document, DocumentedSession, KeepDocuments,
+};
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;
 pub use feed::{FeedQuery, RecordedEvent};

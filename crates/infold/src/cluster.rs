@@ -39,6 +39,7 @@ fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
         client_certificate: path(&nats.certificate_file).zip(path(&nats.certificate_key_file)),
         stream: nats.stream.clone(),
         subject_prefix: nats.subjects.clone(),
+        documents_prefix: nats.documents.clone(),
         replicas: nats.replicas,
         create: if nats.create { CreateStream::IfAbsent } else { CreateStream::Never },
         attempt_ms: nats.attempt_ms,

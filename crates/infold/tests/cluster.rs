@@ -4,3 +4,4 @@ mod faults;
 mod machines;
 mod moves;
 mod refusals;
+mod watching;

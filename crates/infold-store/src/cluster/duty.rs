@@ -91,6 +91,5 @@ pub(super) async fn make_stream(log: &Log) -> Result<(), StoreError> {
         num_replicas: log.settings.replicas,
         ..Default::default()
     };
-    let made = log.context.get_or_create_stream(config).await;
-    made.map(|_| ()).map_err(|error| log.unreachable(describe(&error)))
+    log.make_beside(config).await
 }

@@ -95,6 +95,18 @@ impl Log {
         }
     }
 
+    /// Makes a stream beside the log, if it is not there.
+    pub(super) async fn make_beside(&self, config: stream::Config) -> Result<(), StoreError> {
+        let until = self.deadline();
+        loop {
+            let Err(error) = self.context.get_or_create_stream(config.clone()).await else { return Ok(()) };
+            if Instant::now() >= until {
+                return Err(self.unreachable(describe(&error)));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + Duration::from_millis(self.settings.timeout_ms)
     }

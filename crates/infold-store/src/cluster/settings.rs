@@ -17,6 +17,8 @@ pub struct ClusterSettings {
     pub stream: String,
     /// What the subjects of the log begin with.
     pub subject_prefix: String,
+    /// What the subjects of documents begin with.
+    pub documents_prefix: String,
     /// On how many servers the log has to be.
     pub replicas: usize,
     /// Whether the stream is made if it is not there.

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 
 use super::apply::{self, Position};
 use super::capture::Capture;
+use super::documents::Documents;
 use super::follow::StoredMessages;
 use super::log::Log;
 use super::publish::{ChainKey, Published};
@@ -101,6 +102,9 @@ impl SharedWriter {
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
             join::join(&log, &mut connection).await?;
             duty::make_stream(&log).await?;
+            let documents = Documents::reach(&log).await?;
+            // Nobody else fills it.
+            let _ = state.documents.set(documents);
             Ok::<_, StoreError>((log, stored))
         })?;
         let capture = Capture::install(&connection)?;

@@ -27,6 +27,7 @@ pub struct Nats {
     pub certificate_key_file: String,
     pub stream: String,
     pub subjects: String,
+    pub documents: String,
     pub replicas: usize,
     pub create: bool,
     pub monitors: Vec<String>,

@@ -188,23 +188,34 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
 
 /// Every machine has everything, once, and all have the same.
 async fn check(daemons: &[(Daemon, Arc<Mutex<String>>)], done: &Acknowledged) {
-    let mut states = Vec::new();
+    let begun = Instant::now();
+    // What a client gave up may still be on its way.
+    while !all_have_the_same(daemons).await {
+        assert!(begun.elapsed() < BACK_WITHIN, "the machines differ");
+        tokio::time::sleep(PAUSE).await;
+    }
     for (daemon, _) in daemons {
-        let client = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
-        let last = done.opened.last().unwrap();
-        // A call that decides brings the index up to date.
-        client.call("branch_status", json!({"branch_id": last})).await.unwrap();
         let index = Database::look(&daemon.data().join("cluster")).unwrap();
-        let ends =
-            index.rows("SELECT branch, count(*) FROM events WHERE generation IS NOT NULL GROUP BY branch, generation");
-        let ends: BTreeSet<String> = ends.unwrap().into_iter().collect();
+        let sql = "SELECT branch, count(*) FROM events WHERE generation IS NOT NULL GROUP BY branch, generation";
+        let ends: BTreeSet<String> = index.rows(sql).unwrap().into_iter().collect();
         assert!(ends.iter().all(|end| end.ends_with(" 1")), "a branch ended twice: {ends:?}");
         for branch in &done.folded {
             assert!(ends.contains(&format!("{branch} 1")), "the end of {branch} is lost");
         }
         let known: BTreeSet<String> = index.rows("SELECT id FROM branches").unwrap().into_iter().collect();
         assert!(done.opened.iter().all(|branch| known.contains(branch)), "an opening is lost");
-        states.push(index.rows("SELECT * FROM sessions ORDER BY id").unwrap());
     }
-    assert!(states.windows(2).all(|pair| pair[0] == pair[1]), "the machines differ: {states:#?}");
+}
+
+async fn all_have_the_same(daemons: &[(Daemon, Arc<Mutex<String>>)]) -> bool {
+    let mut states = Vec::new();
+    for (daemon, _) in daemons {
+        let client = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
+        // A call that decides brings the index up to date.
+        client.call("branch_status", json!({"session_id": "shared"})).await.unwrap();
+        let index = Database::look(&daemon.data().join("cluster")).unwrap();
+        let rows = |sql: &str| index.rows(sql).unwrap();
+        states.push((rows("SELECT * FROM sessions ORDER BY id"), rows("SELECT * FROM events ORDER BY id")));
+    }
+    states.windows(2).all(|pair| pair[0] == pair[1])
 }

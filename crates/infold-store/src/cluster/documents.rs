@@ -1,0 +1,156 @@
+//! What other programs can watch: documents about sessions and branches, under subjects of their own, in a stream beside the
+//! log. They follow from the log, and nothing that infold decides is read from them.
+
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use async_nats::jetstream::{self, stream};
+
+use super::log::{Log, describe};
+use crate::{SessionKey, Store, StoreError};
+
+/// Stands for the project of a session that has none.
+const NO_PROJECT: &str = "no-project";
+/// What documents are about, behind owner, project and session.
+const ABOUT: [&str; 3] = ["branches.*", "events.*.*", "meta.session_state"];
+/// Says of which event a document is.
+const EVENT: &str = "Infold-Event";
+/// How long servers recognise a document that is published again.
+const DUPLICATES: Duration = Duration::from_secs(600);
+
+/// A document about a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The session that it is about.
+    pub session: DocumentedSession,
+    /// What of the session: `branches.…`, `events.…` or `meta.session_state`.
+    pub about: String,
+    /// Whether it takes the place of the one before.
+    pub keep: KeepDocuments,
+    /// The event that it was made for.
+    pub event: u64,
+    /// The document itself: JSON, without secrets.
+    pub json: String,
+}
+
+/// A session as subjects name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentedSession {
+    /// Whose it is, and its name.
+    pub key: SessionKey,
+    /// The hash of its project's path.
+    pub project: Option<String>,
+}
+
+/// What becomes of earlier documents of the same subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeepDocuments {
+    /// Only the newest one is kept.
+    Newest,
+    /// All are kept, in order.
+    All,
+}
+
+/// The way to the documents' stream.
+pub(super) struct Documents {
+    context: jetstream::Context,
+    stream: String,
+    cursor: String,
+    /// What every subject begins with.
+    prefix: String,
+}
+
+/// A part of a subject. What a subject gives a meaning to, or does not allow, is written as its bytes.
+fn token(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte);
+    let written = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(written).collect()
+}
+
+impl Documents {
+    /// Finds the stream, or makes it.
+    pub(super) async fn reach(log: &Log) -> Result<Self, StoreError> {
+        let settings = &log.settings;
+        let name = format!("{}_STATE", settings.stream);
+        let cursor = format!("{}.documented", settings.subject_prefix);
+        // A stream's subjects cannot begin with any word: the servers' own do too.
+        let prefix = settings.documents_prefix.clone();
+        let mut subjects: Vec<String> = ABOUT.iter().map(|about| format!("{prefix}.*.*.*.{about}")).collect();
+        subjects.push(cursor.clone());
+        let config = stream::Config {
+            name: name.clone(),
+            description: Some("Sessions and branches of infold, for programs that watch them".to_owned()),
+            subjects,
+            storage: stream::StorageType::File,
+            num_replicas: settings.replicas,
+            allow_rollup: true,
+            duplicate_window: DUPLICATES,
+            ..Default::default()
+        };
+        log.make_beside(config).await?;
+        Ok(Self { context: log.context.clone(), stream: name, cursor, prefix })
+    }
+
+    fn subject(&self, session: &DocumentedSession) -> String {
+        let project = session.project.as_deref().unwrap_or(NO_PROJECT);
+        let (owner, id) = (token(session.key.owner.as_str()), token(session.key.id.as_str()));
+        format!("{}.{owner}.{}.{id}", self.prefix, token(project))
+    }
+
+    async fn send(&self, subject: String, headers: HeaderMap, json: String) -> Result<(), StoreError> {
+        let sent = async { self.context.publish_with_headers(subject, headers, json.into()).await?.await };
+        sent.await.map(|_| ()).map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &dyn std::error::Error) -> StoreError {
+    StoreError::Unreachable { servers: "the stream of documents".to_owned(), problem: describe(error) }
+}
+
+impl Store {
+    /// The event up to which documents were published; `None` where nobody can watch.
+    pub async fn documented_up_to(&self) -> Result<Option<u64>, StoreError> {
+        let Some(documents) = self.documents() else { return Ok(None) };
+        let stream = documents.context.get_stream(&documents.stream).await.map_err(|error| failed(&error))?;
+        match stream.get_last_raw_message_by_subject(&documents.cursor).await {
+            Ok(message) => {
+                Ok(Some(message.headers.get(EVENT).and_then(|event| event.as_str().parse().ok()).unwrap_or(0)))
+            }
+            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => Ok(Some(0)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Publishes documents, in order, and notes up to which event that is everything.
+    pub async fn publish_documents(&self, published: Vec<Document>, up_to: u64) -> Result<(), StoreError> {
+        let Some(documents) = self.documents() else { return Ok(()) };
+        for document in published {
+            let mut headers = HeaderMap::new();
+            headers.insert("Nats-Msg-Id", format!("{} {}", document.event, document.about).as_str());
+            headers.insert(EVENT, document.event.to_string().as_str());
+            if document.keep == KeepDocuments::Newest {
+                headers.insert("Nats-Rollup", "sub");
+            }
+            let subject = documents.subject(&document.session);
+            documents.send(format!("{subject}.{}", document.about), headers, document.json).await?;
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Rollup", "sub");
+        headers.insert(EVENT, up_to.to_string().as_str());
+        documents.send(documents.cursor.clone(), headers, String::new()).await
+    }
+
+    /// Deletes the documents about sessions that have lapsed.
+    pub async fn forget_documents(&self, sessions: &[DocumentedSession]) -> Result<(), StoreError> {
+        let Some(documents) = self.documents() else { return Ok(()) };
+        let stream = documents.context.get_stream(&documents.stream).await.map_err(|error| failed(&error))?;
+        for session in sessions {
+            stream.purge().filter(format!("{}.>", documents.subject(session))).await.map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn documents(&self) -> Option<&Documents> {
+        self.inner.cluster.as_ref().and_then(|shown| shown.documents.get())
+    }
+}
