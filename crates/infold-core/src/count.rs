@@ -8,6 +8,7 @@
 //! Text comes from anywhere, so counting is done in pieces of bounded size: the work grows with the
 //! length of a text and never faster, whatever the text is made of.
 
+mod apart;
 mod calibration;
 mod family;
 mod opaque;

@@ -8,9 +8,8 @@ use std::ops::{Add, AddAssign};
 
 use serde_json::{Map, Value};
 
+use super::apart::vocabulary_tokens;
 use super::pieces::Pieces;
-
-const VOCABULARY: &str = "o200k_base";
 
 /// The size of a text, or of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,48 +142,13 @@ fn words_of_any_script(piece: &str) -> (u32, u32) {
     (words, letters)
 }
 
-fn vocabulary_tokens(piece: &str) -> usize {
-    match tiktoken::get_encoding(VOCABULARY) {
-        Some(vocabulary) => {
-            let (mut tokens, mut done) = (0, 0);
-            for at in lone_blanks(piece.as_bytes()) {
-                tokens += vocabulary.count(&piece[done..at]) + 1;
-                done = at + 1;
-            }
-            tokens + vocabulary.count(&piece[done..])
-        }
-        // Only a build without the vocabulary comes here. No token is shorter than a byte, so
-        // this bound holds a budget for any text, where zero would switch budgets off.
-        None => piece.len(),
-    }
-}
-
-/// Blanks that are a token each, whatever else is around them: a space between a visible sign and a digit, and a line's end
-/// between a word or number and a visible sign. The vocabulary finds the end of a blank by a pattern, which takes longer
-/// than all the rest.
-fn lone_blanks(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    // Every fifth byte of a text is a blank or so: going from one to the next takes longer than looking at each byte.
-    let is_lone = |around: &[u8]| match *around {
-        [before, b' ', after] => after.is_ascii_digit() && before.is_ascii_graphic(),
-        [before, b'\n', after] => before.is_ascii_alphanumeric() && after.is_ascii_graphic(),
-        _ => false,
-    };
-    bytes.windows(3).enumerate().filter(move |(_, around)| is_lone(around)).map(|(before, _)| before + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{SeenBytes, VOCABULARY, vocabulary_tokens, words_of_any_script};
+    use super::{SeenBytes, words_of_any_script};
 
     proptest! {
-        #[test]
-        fn blanks_that_are_counted_apart_change_no_count(text in "[a-cA-C0-9 \n\r\t./;'sé语]{0,60}") {
-            let whole = tiktoken::get_encoding(VOCABULARY).map(|vocabulary| vocabulary.count(&text));
-            prop_assert_eq!(Some(vocabulary_tokens(&text)), whole);
-        }
-
         #[test]
         fn ascii_is_counted_like_any_script(text in "[ -~\n]{0,600}") {
             let seen = SeenBytes::of(text.as_bytes());

@@ -155,7 +155,7 @@ impl<S: CallHandler> DirectCalls<S> {
 
         let status = outcome.as_ref().map_or_else(status_of, |_| StatusCode::OK);
         let written = match outcome {
-            Ok(CallAnswer::Relayed(result)) => written(&RelayedMessage::new(id, result)),
+            Ok(CallAnswer::Relayed(result)) => RelayedMessage::new(id, result).written(),
             Ok(CallAnswer::Other(result)) => written(&ServerJsonRpcMessage::response(ServerResult::from(result), id)),
             Err(error) => written(&ServerJsonRpcMessage::error(error, Some(id))),
         };

@@ -5,14 +5,20 @@
 
 #[cfg(test)]
 mod tests;
+mod text;
 
 use infold_core::{BranchId, ContextState, SessionId};
 use infold_engine::{Metered, Notice};
-use rmcp::model::{CallToolResponse, CallToolResult, InputRequiredResult, MetaObject, RequestId};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, ContentBlock, InputRequiredResult, MetaObject, RequestId, TextContent,
+};
 use serde_json::{Value, json};
 
 use crate::answer::{self, ContextFigures};
+use text::write_text;
+
+/// Room for an answer at first, so that a usual one is not moved while it is written.
+const ANSWER_BYTES_USUAL: usize = 2 << 10;
 
 /// What a call is answered with.
 #[derive(Debug)]
@@ -35,9 +41,7 @@ pub(crate) struct RelayedAnswer {
 }
 
 /// The message with a server's result.
-#[derive(serde::Serialize)]
 pub(crate) struct RelayedMessage {
-    jsonrpc: &'static str,
     id: RequestId,
     result: RelayedAnswer,
 }
@@ -100,8 +104,55 @@ impl From<CallAnswer> for CallToolResponse {
 impl RelayedMessage {
     /// The answer to the call with this id.
     pub(crate) fn new(id: RequestId, result: RelayedAnswer) -> Self {
-        Self { jsonrpc: "2.0", id, result }
+        Self { id, result }
     }
+
+    /// The message as it is sent.
+    pub(crate) fn written(&self) -> serde_json::Result<Vec<u8>> {
+        let CallToolResult { result_type, content, structured_content, is_error, .. } = &self.result.result;
+        let mut written = Vec::with_capacity(ANSWER_BYTES_USUAL);
+        add(br#"{"jsonrpc":"2.0","id":"#, &self.id, &mut written)?;
+        written.extend_from_slice(br#","result":{"#);
+        if let Some(result_type) = result_type {
+            add(br#""resultType":"#, result_type, &mut written)?;
+            written.push(b',');
+        }
+        written.extend_from_slice(br#""content":["#);
+        for (number, block) in content.iter().enumerate() {
+            if number > 0 {
+                written.push(b',');
+            }
+            write_block(block, &mut written)?;
+        }
+        written.push(b']');
+        if let Some(structured) = structured_content {
+            add(br#","structuredContent":"#, structured, &mut written)?;
+        }
+        if let Some(is_error) = is_error {
+            add(br#","isError":"#, is_error, &mut written)?;
+        }
+        add(br#","_meta":"#, &self.result.meta(), &mut written)?;
+        written.extend_from_slice(b"}}");
+        Ok(written)
+    }
+}
+
+fn write_block(block: &ContentBlock, written: &mut Vec<u8>) -> serde_json::Result<()> {
+    match block {
+        ContentBlock::Text(TextContent { text, meta: None, annotations: None, .. }) => {
+            written.extend_from_slice(br#"{"type":"text","text":"#);
+            write_text(text, written);
+            written.push(b'}');
+            Ok(())
+        }
+        other => add(b"", other, written),
+    }
+}
+
+/// Writes a value behind what stands before it.
+fn add(before: &[u8], value: &impl serde::Serialize, written: &mut Vec<u8>) -> serde_json::Result<()> {
+    written.extend_from_slice(before);
+    serde_json::to_writer(written, value)
 }
 
 impl RelayedAnswer {
@@ -114,24 +165,5 @@ impl RelayedAnswer {
         };
         let state = self.state.as_ref().map(ContextFigures::of);
         RelayedMeta { state, metered, notices: self.notices.iter().map(answer::notice).collect() }
-    }
-}
-
-impl Serialize for RelayedAnswer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let CallToolResult { result_type, content, structured_content, is_error, .. } = &self.result;
-        let mut fields = serializer.serialize_map(None)?;
-        if let Some(result_type) = result_type {
-            fields.serialize_entry("resultType", result_type)?;
-        }
-        fields.serialize_entry("content", content)?;
-        if let Some(structured) = structured_content {
-            fields.serialize_entry("structuredContent", structured)?;
-        }
-        if let Some(is_error) = is_error {
-            fields.serialize_entry("isError", is_error)?;
-        }
-        fields.serialize_entry("_meta", &self.meta())?;
-        fields.end()
     }
 }

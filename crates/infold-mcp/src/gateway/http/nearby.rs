@@ -1,34 +1,41 @@
 //! Connections to a server on this machine, one request at a time on each.
 //!
-//! Whoever waits for an answer works its connection, so that no other task has to be woken on the way; that would take
-//! longer than the exchange itself. What a server elsewhere needs as well, such as encryption, proxies and redirects, is
-//! the HTTP client's.
+//! Whoever waits for an answer reads and writes its connection itself, so that no other task has to be woken on the way;
+//! that would take longer than the exchange itself, and so would handing the request and its answer through the channels
+//! of an HTTP client. What a server elsewhere needs as well, such as encryption, proxies and redirects, is the HTTP
+//! client's.
 //!
 //! Must hold: a request that may have reached the server is not sent again.
 
+mod answer;
+
 use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSlice};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{Connection, SendRequest, handshake};
-use hyper_util::rt::TokioIo;
-use reqwest::Url;
-use reqwest::header::{HOST, HeaderMap, HeaderValue};
+use bytes::{Bytes, BytesMut};
+use reqwest::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use reqwest::{Method, Url};
+use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{CONNECT_TIMEOUT, Outgoing, is_local, unreachable};
 use crate::gateway::error::LinkError;
+use answer::{AnswerHead, BodyStep, NoAnswer};
 
 /// Connections that are kept for the next request.
 const IDLE_MAX: usize = 8;
-
-type NearRequest = http::Request<Full<Bytes>>;
-type WorkedConnection = Connection<TokioIo<TcpStream>, Full<Bytes>>;
+/// Room for the head of a request at first, so that a usual one is not moved while it is written.
+const HEAD_BYTES_USUAL: usize = 512;
+/// How much is read at once: more where more comes.
+const READ_BYTES_MIN: usize = 8 << 10;
+const READ_BYTES_MAX: usize = 256 << 10;
+/// Headers that say how a request is written, which only who writes it can say.
+const WRITERS_OWN: [HeaderName; 3] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
 
 /// The connections to one server.
 #[derive(Debug)]
@@ -37,7 +44,8 @@ pub(super) struct Nearby {
     port: u16,
     /// What the server is called in the head of a request.
     authority: HeaderValue,
-    path: http::Uri,
+    /// With the query.
+    path: String,
     idle: Arc<Idle>,
 }
 
@@ -45,19 +53,20 @@ pub(super) struct Nearby {
 #[derive(Debug, Default)]
 struct Idle(Mutex<Vec<NearConnection>>);
 
-/// A connection, and the way to send a request over it. Nothing happens on it unless it is worked.
+/// A connection. Nothing happens on it unless somebody waits for it.
 #[derive(Debug)]
 struct NearConnection {
-    sender: SendRequest<Full<Bytes>>,
-    /// `None` when it is over. It is dropped then, so that a request which it has not taken comes back.
-    connection: Option<Pin<Box<WorkedConnection>>>,
+    stream: TcpStream,
+    /// What has come and was not looked at yet.
+    come: BytesMut,
+    /// How much is read at once.
+    read_bytes: usize,
 }
 
 /// An answer, whose body has not been read to its end. If it is dropped before, its connection is closed.
 #[derive(Debug)]
 pub(super) struct NearResponse {
-    head: http::response::Parts,
-    body: Incoming,
+    head: AnswerHead,
     /// `None` when the body has ended.
     connection: Option<NearConnection>,
     idle: Arc<Idle>,
@@ -80,41 +89,38 @@ impl Nearby {
             host: host.trim_matches(['[', ']']).to_owned(),
             port: url.port_or_known_default()?,
             authority: HeaderValue::from_str(&authority).ok()?,
-            path: path.parse().ok()?,
+            path: path.parse::<http::Uri>().ok()?.to_string(),
             idle: Arc::default(),
         })
     }
 
     /// Sends a request, and waits for the head of its answer.
     pub(super) async fn send(&self, request: &Outgoing) -> Result<NearResponse, LinkError> {
-        let mut message = self.message(request);
-        while let Some(mut kept) = self.idle.take() {
-            match kept.send(message).await {
-                Ok(response) => return Ok(self.response(kept, response)),
-                // The server had closed the connection, and got nothing of the request.
-                Err((_, Some(unsent))) => message = *unsent,
-                Err((error, None)) => return Err(unreachable(&error)),
-            }
-        }
-        let mut new = self.connect().await?;
-        match new.send(message).await {
-            Ok(response) => Ok(self.response(new, response)),
-            Err((error, _)) => Err(unreachable(&error)),
-        }
+        let message = self.message(request);
+        let mut connection = match self.idle.take() {
+            Some(kept) => kept,
+            None => self.connect().await?,
+        };
+        let head = connection.exchange(&message, &request.body).await?;
+        Ok(NearResponse { head, connection: Some(connection), idle: self.idle.clone() })
     }
 
-    fn message(&self, request: &Outgoing) -> NearRequest {
-        let mut message = NearRequest::new(Full::new(request.body.clone()));
-        *message.method_mut() = request.method.clone();
-        *message.uri_mut() = self.path.clone();
-        *message.headers_mut() = request.headers.clone();
-        message.headers_mut().entry(HOST).or_insert_with(|| self.authority.clone());
+    /// The head of a request, as it is sent.
+    fn message(&self, request: &Outgoing) -> Vec<u8> {
+        let mut message = Vec::with_capacity(HEAD_BYTES_USUAL);
+        let mut add = |pieces: &[&[u8]]| pieces.iter().for_each(|piece| message.extend_from_slice(piece));
+        add(&[request.method.as_str().as_bytes(), b" ", self.path.as_bytes(), b" HTTP/1.1\r\n"]);
+        for (name, value) in request.headers.iter().filter(|(name, _)| !WRITERS_OWN.contains(name)) {
+            add(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
+        }
+        if !request.headers.contains_key(HOST) {
+            add(&[b"host: ", self.authority.as_bytes(), b"\r\n"]);
+        }
+        if !request.body.is_empty() || request.method == Method::POST {
+            add(&[b"content-length: ", request.body.len().to_string().as_bytes(), b"\r\n"]);
+        }
+        add(&[b"\r\n"]);
         message
-    }
-
-    fn response(&self, connection: NearConnection, response: http::Response<Incoming>) -> NearResponse {
-        let (head, body) = response.into_parts();
-        NearResponse { head, body, connection: Some(connection), idle: self.idle.clone() }
     }
 
     async fn connect(&self) -> Result<NearConnection, LinkError> {
@@ -129,15 +135,19 @@ impl Nearby {
         let stream = stream.map_err(|error| unreachable(&error))?;
         // If this fails, the connection is gone, and the first request will find that out.
         let _ = stream.set_nodelay(true);
-        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| unreachable(&error))?;
-        Ok(NearConnection { sender, connection: Some(Box::pin(connection)) })
+        Ok(NearConnection { stream, come: BytesMut::new(), read_bytes: READ_BYTES_MIN })
     }
 }
 
 impl Idle {
-    /// The connection that was used last.
+    /// The connection that was used last and can still be used.
     fn take(&self) -> Option<NearConnection> {
-        self.connections().pop()
+        loop {
+            let mut last = self.connections().pop()?;
+            if last.is_silent() {
+                return Some(last);
+            }
+        }
     }
 
     fn put(&self, connection: NearConnection) {
@@ -153,38 +163,56 @@ impl Idle {
 }
 
 impl NearConnection {
-    /// Sends a request. With an error it comes back if nothing of it was sent.
-    async fn send(
-        &mut self,
-        message: NearRequest,
-    ) -> Result<http::Response<Incoming>, (hyper::Error, Option<Box<NearRequest>>)> {
-        // What the server did since the connection was last used is seen first.
-        self.worked(async {}).await;
-        let answer = self.sender.try_send_request(message);
-        let answer = work(&mut self.connection, answer).await;
-        answer.map_err(|mut error| {
-            let unsent = error.take_message().map(Box::new);
-            (error.into_error(), unsent)
-        })
+    /// Whether the server has neither closed the connection since it was last used nor said anything unasked.
+    fn is_silent(&mut self) -> bool {
+        let read = self.stream.try_read(&mut [0]);
+        self.come.is_empty() && matches!(read, Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
 
-    /// Waits for something that comes over the connection.
-    async fn worked<T>(&mut self, waited: impl Future<Output = T>) -> T {
-        work(&mut self.connection, waited).await
+    /// Sends a request, and reads the head of its answer. A server may answer before it has read all of the request; the
+    /// connection is not used again then.
+    async fn exchange(&mut self, message: &[u8], body: &[u8]) -> Result<AnswerHead, LinkError> {
+        let mut pieces = [IoSlice::new(message), IoSlice::new(body)];
+        let mut unsent = &mut pieces[..];
+        let head = poll_fn(|context| {
+            if let Poll::Ready(Err(error)) = self.poll_write(&mut unsent, context) {
+                return Poll::Ready(Err(unreachable(&error)));
+            }
+            loop {
+                if let Some(head) = AnswerHead::take(&mut self.come).map_err(no_answer)? {
+                    return Poll::Ready(Ok(head));
+                }
+                match ready!(self.poll_more(context)) {
+                    Ok(0) => return Poll::Ready(Err(broken_off())),
+                    Ok(_) => {}
+                    Err(error) => return Poll::Ready(Err(unreachable(&error))),
+                }
+            }
+        });
+        let head = head.await?;
+        Ok(AnswerHead { is_kept: head.is_kept && unsent.is_empty(), ..head })
     }
-}
 
-/// Works a connection until something has come over it.
-async fn work<T>(connection: &mut Option<Pin<Box<WorkedConnection>>>, waited: impl Future<Output = T>) -> T {
-    let mut waited = pin!(waited);
-    poll_fn(|context| {
-        // How it ended is said to whoever waits for an answer.
-        if connection.as_mut().is_some_and(|connection| connection.as_mut().poll(context).is_ready()) {
-            *connection = None;
+    /// Writes what is not sent yet.
+    fn poll_write(&mut self, unsent: &mut &mut [IoSlice<'_>], context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !unsent.is_empty() {
+            match ready!(Pin::new(&mut self.stream).poll_write_vectored(context, unsent))? {
+                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                bytes => IoSlice::advance_slices(unsent, bytes),
+            }
         }
-        waited.as_mut().poll(context)
-    })
-    .await
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads more of what comes. Says how much it was; nothing is the end.
+    fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.come.reserve(self.read_bytes);
+        let read = ready!(pin!(self.stream.read_buf(&mut self.come)).poll(context))?;
+        if read >= self.read_bytes {
+            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
+        }
+        Poll::Ready(Ok(read))
+    }
 }
 
 impl NearResponse {
@@ -199,14 +227,17 @@ impl NearResponse {
     /// The next part of the body; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, LinkError> {
         while let Some(connection) = &mut self.connection {
-            match connection.worked(self.body.frame()).await {
-                Some(Ok(frame)) => {
-                    if let Ok(bytes) = frame.into_data() {
-                        return Ok(Some(bytes));
+            match self.head.body.take(&mut connection.come).map_err(no_answer)? {
+                BodyStep::Piece(bytes) => return Ok(Some(bytes)),
+                BodyStep::End => self.give_back(),
+                BodyStep::NeedsMore => {
+                    let read = poll_fn(|context| connection.poll_more(context)).await;
+                    match read.map_err(|error| unreachable(&error))? {
+                        0 if self.head.body.may_end() => self.connection = None,
+                        0 => return Err(broken_off()),
+                        _ => {}
                     }
                 }
-                Some(Err(error)) => return Err(unreachable(&error)),
-                None => self.give_back(),
             }
         }
         Ok(None)
@@ -215,12 +246,23 @@ impl NearResponse {
     /// Keeps the connection for the next request, if it can take one.
     fn give_back(&mut self) {
         if let Some(connection) = self.connection.take()
-            && connection.connection.is_some()
-            && connection.sender.is_ready()
+            && self.head.is_kept
+            && connection.come.is_empty()
         {
-            self.idle.put(connection);
+            let NearConnection { stream, come, read_bytes } = connection;
+            // What a long answer took is given back.
+            let come = if read_bytes > READ_BYTES_MIN { BytesMut::new() } else { come };
+            self.idle.put(NearConnection { stream, come, read_bytes: READ_BYTES_MIN });
         }
     }
+}
+
+fn no_answer(NoAnswer(why): NoAnswer) -> LinkError {
+    LinkError::Unreachable(why.to_owned())
+}
+
+fn broken_off() -> LinkError {
+    LinkError::Unreachable("the connection was closed before the answer was complete".to_owned())
 }
 
 #[cfg(test)]
