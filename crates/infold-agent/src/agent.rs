@@ -13,6 +13,7 @@ use infold_core::{SessionId, Thread};
 use infold_engine::OwnThread;
 use tokio_util::sync::CancellationToken;
 
+use crate::image::with_data;
 use crate::record::{Beginning, SessionRecord, SkillPlace};
 use crate::session::{AgentSession, NextStep};
 use crate::setup::{AgentSetup, ListedTools};
@@ -94,6 +95,7 @@ impl CodingAgent {
         skills: Vec<String>,
         words: Vec<ThreadEntry>,
     ) -> Result<(), Stop> {
+        self.check_images(&words)?;
         let mut records = Vec::new();
         if self.session().records == 0 {
             records.push(SessionRecord::Began(beginning));
@@ -110,6 +112,7 @@ impl CodingAgent {
         if !words.is_empty() {
             records.extend(self.abandon_branches().await?);
             records.extend(self.close_main());
+            records.extend(self.new_images(&words));
             records.push(SessionRecord::Said { thread: Thread::Main, entries: words });
         }
         self.run_state().breakers.values_mut().for_each(CompactionBreaker::person_spoke);
@@ -126,12 +129,18 @@ impl CodingAgent {
     /// Says something to the agent while it is at work. The words are on disk when this returns, and the model gets them with
     /// its next request.
     pub async fn say_meanwhile(&self, words: Vec<ThreadEntry>) -> Result<(), Stop> {
-        self.record(vec![SessionRecord::Waiting { entries: words }]).await
+        self.check_images(&words)?;
+        let mut records = self.new_images(&words);
+        records.push(SessionRecord::Waiting { entries: words });
+        self.record(records).await
     }
 
     /// Takes back what was said and no model has seen yet, for the person to say it anew.
     pub async fn take_back_waiting(&self) -> Result<Vec<ThreadEntry>, Stop> {
-        let waiting = self.session().waiting.clone();
+        let waiting = {
+            let session = self.session();
+            with_data(session.waiting.clone(), &session.images)
+        };
         if !waiting.is_empty() {
             self.record(vec![SessionRecord::WaitingTaken { count: waiting.len() }]).await?;
         }
@@ -171,7 +180,7 @@ impl CodingAgent {
 
     /// Says something to the model on the agent's own account, and goes on.
     pub async fn remark(&self, text: String) -> Result<String, Stop> {
-        let entries = vec![ThreadEntry::User { text, by: SpokenBy::Agent }];
+        let entries = vec![ThreadEntry::user(text, SpokenBy::Agent)];
         self.record(vec![SessionRecord::Said { thread: Thread::Main, entries }]).await?;
         self.work(&Thread::Main).await?;
         Ok(self.last_words())

@@ -1,6 +1,8 @@
 //! Asks a model: the engine prepares the request as it prepares those of the proxy's clients, the answer is read as it
 //! comes, and what fails is tried again.
 
+use std::mem::take;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -13,11 +15,13 @@ use infold_engine::{
 };
 use infold_wire::answer::Delivery;
 
+use crate::ThreadEntry;
 use crate::agent::CodingAgent;
 use crate::provider::{
     AnswerDecoder, AnswerTranslator, Answered, Delta, Fault, IncomingAnswer, NextAttempt, OutgoingRequest, RetryLimits,
     next_attempt, outgoing_body,
 };
+use crate::record::SessionRecord;
 use crate::stop::Stop;
 use crate::watch::AgentEvent;
 
@@ -54,6 +58,8 @@ pub(crate) enum Outcome {
     TooLong { why: String },
     /// The provider does not take the reasoning in the request.
     ReasoningRefused,
+    /// The provider does not take the images in the request.
+    ImagesRefused { why: String },
 }
 
 impl CodingAgent {
@@ -88,9 +94,23 @@ impl CodingAgent {
                     return Ok(Outcome::TooLong { why });
                 }
                 NextAttempt::WithoutReasoning => return Ok(Outcome::ReasoningRefused),
+                NextAttempt::WithoutImages { why } if self.shows_images(&asked) => {
+                    return Ok(Outcome::ImagesRefused { why });
+                }
+                NextAttempt::WithoutImages { why } => {
+                    let advice = "see what the provider says; the request is refused as it is".to_owned();
+                    return Err(Stop::Model { why, advice });
+                }
                 NextAttempt::GiveUp { why, advice } => return Err(Stop::Model { why, advice }),
             }
         }
+    }
+
+    /// Whether a question has images in it.
+    fn shows_images(&self, asked: &ModelAsked<'_>) -> bool {
+        let has_images = |entry: &ThreadEntry| !entry.images().is_empty();
+        asked.kind == RequestKind::Turn
+            && self.with_thread(asked.thread, |thread| thread.entries.iter().any(has_images))
     }
 
     /// Waits, unless the run is ended meanwhile.
@@ -120,15 +140,33 @@ impl CodingAgent {
             ReadyRequest::Searched(_) => return Err(Stop::Fault("the request could not be read".to_owned())),
         };
         let cancelled = self.cancelled();
+        let so_far = Mutex::new(String::new());
         tokio::select! {
-            outcome = self.send(prepared, asked.thread) => outcome,
-            () = cancelled.cancelled() => Err(Stop::Cancelled),
+            outcome = self.send(prepared, asked.thread, &so_far) => outcome,
+            () = cancelled.cancelled() => {
+                let said = take(&mut *lock(&so_far));
+                self.keep_interrupted(asked, said).await?;
+                Err(Stop::Cancelled)
+            }
             over = self.branch_ended(asked.thread) => Err(Stop::BranchOver(Box::new(over))),
         }
     }
 
-    /// Sends a prepared request, and reads its answer.
-    async fn send(&self, mut prepared: Prepared<'_>, thread: &Thread) -> Result<Result<Answered, Fault>, Stop> {
+    /// Keeps what a model had said before it was interrupted, so that it knows in its next request.
+    async fn keep_interrupted(&self, asked: &ModelAsked<'_>, said: String) -> Result<(), Stop> {
+        if asked.kind != RequestKind::Turn || said.trim().is_empty() {
+            return Ok(());
+        }
+        self.record(vec![SessionRecord::Interrupted { thread: asked.thread.clone(), said }]).await
+    }
+
+    /// Sends a prepared request, and reads its answer. What the model says is in `so_far` as soon as it is said.
+    async fn send(
+        &self,
+        mut prepared: Prepared<'_>,
+        thread: &Thread,
+        so_far: &Mutex<String>,
+    ) -> Result<Result<Answered, Fault>, Stop> {
         let model = &self.setup.model;
         let window_tokens = self.setup.limits.context_budget_tokens;
         let body = outgoing_body(model.api, prepared.body.clone(), window_tokens);
@@ -148,7 +186,7 @@ impl CodingAgent {
         let delivery = if status == 200 { Delivery::Streamed } else { Delivery::Whole };
         let listener = self.setup.engine.listen(prepared, AnswerHead { status: Some(status), delivery, repeated: 0 });
         match status {
-            200 => Ok(self.read_answer(incoming, listener, thread).await),
+            200 => Ok(self.read_answer(incoming, listener, (thread, so_far)).await),
             _ => Ok(Err(read_refusal(incoming, listener).await)),
         }
     }
@@ -157,7 +195,7 @@ impl CodingAgent {
         &self,
         mut incoming: IncomingAnswer,
         mut listener: AnswerListener,
-        thread: &Thread,
+        (thread, so_far): (&Thread, &Mutex<String>),
     ) -> Result<Answered, Fault> {
         let model = &self.setup.model;
         let answer_id = format!("{}", self.session().records);
@@ -165,6 +203,7 @@ impl CodingAgent {
         let mut decoder = AnswerDecoder::new(model.api, &model.model);
         let mut tell = |delta: Delta| {
             if let Delta::Text(text) = delta {
+                lock(so_far).push_str(&text);
                 self.tell(AgentEvent::Text { thread: thread.clone(), text });
             }
         };
@@ -195,6 +234,10 @@ impl CodingAgent {
             (Err(fault), None) => Err(fault.into()),
         }
     }
+}
+
+fn lock(so_far: &Mutex<String>) -> MutexGuard<'_, String> {
+    so_far.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads why a provider refuses a request.

@@ -112,7 +112,7 @@ impl CodingAgent {
              is still open.",
             grouped(opened.budget_tokens)
         ));
-        start.push(ThreadEntry::User { text: brief, by: SpokenBy::Agent });
+        start.push(ThreadEntry::user(brief, SpokenBy::Agent));
         start
     }
 

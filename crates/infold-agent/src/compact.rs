@@ -10,11 +10,13 @@ use infold_core::compaction::{
     last_turn_tokens, range_to_summarise, summary_pieces,
 };
 use infold_core::transcript::Item;
-use infold_core::{ContextBudget, Thread};
+use infold_core::{ContextBudget, Counter, Thread};
 use infold_engine::SessionRef;
 
 use crate::agent::CodingAgent;
 use crate::ask::{ModelAsked, Outcome};
+use crate::carried::{CarriedImages, CarryBounds};
+use crate::image::KnownImages;
 use crate::provider::{Effort, Prompt, request_body};
 use crate::record::SessionRecord;
 use crate::session::OpenCall;
@@ -108,7 +110,9 @@ impl CodingAgent {
         if let Err(why) = self.may_compact(thread, &budget, last_turn_tokens(&items, &sizes, counter)) {
             return Ok(Err(why));
         }
-        let rules = self.rules(&budget);
+        let mut rules = self.rules(&budget);
+        let images = CarriedImages::of(&entries, self.carry_bounds(&rules), &counter);
+        rules.receipt_tokens += images.tokens(&counter);
         let (notes, earlier) = {
             let session = self.session();
             let earlier = session.threads.get(thread).and_then(|thread| thread.facts.clone());
@@ -138,8 +142,10 @@ impl CodingAgent {
         match compacted {
             Err(refused) => Ok(Err(refused.to_string())),
             Ok(compaction) => {
+                let carried = images.entry(&compaction.thread.pieces, &entries);
+                let compaction = with_images(compaction, carried.as_ref(), &counter);
                 let figures = compaction.result.clone();
-                self.record_compaction(thread, compaction, &entries).await?;
+                self.record_compaction(thread, compaction, &entries, carried).await?;
                 Ok(Ok(figures))
             }
         }
@@ -187,6 +193,12 @@ impl CodingAgent {
         }
     }
 
+    /// What a compaction keeps of a thread's images: half of the bytes that a request may have, so that there is room for new
+    /// ones, and a quarter of its target.
+    fn carry_bounds(&self, rules: &CompactionRules) -> CarryBounds {
+        CarryBounds { bytes_max: self.setup.limits.images_bytes_max / 2, tokens_max: rules.target_tokens / 4 }
+    }
+
     /// Has the model write about a part of the thread, piece by piece, so that it fits however full the window is.
     async fn summarise(
         &self,
@@ -206,7 +218,7 @@ impl CodingAgent {
                 so_far: &so_far,
                 answer_chars_max: rules.summary.model_words_chars_max,
             };
-            let entries = [ThreadEntry::User { text: question.text(), by: SpokenBy::Agent }];
+            let entries = [ThreadEntry::user(question.text(), SpokenBy::Agent)];
             let prompt = Prompt {
                 model: &model.model,
                 session: "summary",
@@ -214,6 +226,7 @@ impl CodingAgent {
                 breakpoints: &[],
                 tools: &[],
                 entries: &entries,
+                images: &KnownImages::new(),
                 max_output_tokens: self.setup.limits.max_output_tokens,
                 reasoning: Effort::Off,
             };
@@ -224,7 +237,9 @@ impl CodingAgent {
                     so_far = said(&answered.entries);
                 }
                 Ok(Outcome::TooLong { why }) => return Ok(Err(why)),
-                Ok(Outcome::ReasoningRefused) => return Ok(Err("the provider refused the question".to_owned())),
+                Ok(Outcome::ReasoningRefused | Outcome::ImagesRefused { .. }) => {
+                    return Ok(Err("the provider refused the question".to_owned()));
+                }
                 Err(Stop::Cancelled) => return Err(Stop::Cancelled),
                 Err(stop) => {
                     self.warn_once(format!("the summary is made without a model: {stop}"));
@@ -241,6 +256,7 @@ impl CodingAgent {
         thread: &Thread,
         mut compaction: Compaction,
         entries: &[ThreadEntry],
+        carried: Option<ThreadEntry>,
     ) -> Result<(), Stop> {
         let AgentSetup { engine, who, .. } = &self.setup;
         let texts = compaction.to_store.iter().map(|part| (part.what.clone(), part.text.clone())).collect();
@@ -248,7 +264,7 @@ impl CodingAgent {
         compaction.fill_handles(&handles);
         let Compaction { thread: start, facts, result, receipt, .. } = compaction;
         let words = receipt.text(WAY_BACK);
-        let start = new_start(&start.pieces, entries, &words, &result);
+        let start = new_start(&start.pieces, entries, (&words, carried), &result);
         self.run_state().counted.remove(thread);
         self.run_state().without_reasoning.remove(thread);
         self.tell(AgentEvent::Compacted { thread: thread.clone(), result: result.clone(), receipt: words });
@@ -271,7 +287,7 @@ impl CodingAgent {
 
     /// Keeps what the session is resumed from. Without it, the whole log is read.
     async fn save_snapshot(&self, thread: &Thread) {
-        if *thread != Thread::Main {
+        if *thread != Thread::Main || self.session().has_images() {
             return;
         }
         let messages = snapshot::messages(&self.session());
@@ -287,13 +303,13 @@ impl CodingAgent {
 fn new_start(
     pieces: &[ThreadPiece],
     entries: &[ThreadEntry],
-    receipt: &str,
+    (receipt, mut carried): (&str, Option<ThreadEntry>),
     figures: &CompactResult,
 ) -> Vec<ThreadEntry> {
-    let mut start = vec![ThreadEntry::User { text: receipt.to_owned(), by: SpokenBy::Agent }];
+    let mut start = vec![ThreadEntry::user(receipt, SpokenBy::Agent)];
     for piece in pieces {
         let entry = match piece {
-            ThreadPiece::Summary { text } => ThreadEntry::User { text: text.clone(), by: SpokenBy::Agent },
+            ThreadPiece::Summary { text } => ThreadEntry::user(text.clone(), SpokenBy::Agent),
             ThreadPiece::Kept { item } => entries[*item].clone(),
             ThreadPiece::Reference { item, text } => match &entries[*item] {
                 ThreadEntry::Result { call, tool, outcome, .. } => ThreadEntry::Result {
@@ -306,6 +322,11 @@ fn new_start(
             },
         };
         start.push(entry);
+        // Images come right behind the summary of the words that they were sent with.
+        start.extend(matches!(piece, ThreadPiece::Summary { .. }).then(|| carried.take()).flatten());
+    }
+    if let Some(carried) = carried {
+        start.insert(1, carried);
     }
     if let Some(ThreadEntry::Result { tool, text, .. }) = start.last_mut()
         && tool == crate::own_tools::COMPACT_CONTEXT
@@ -313,6 +334,14 @@ fn new_start(
         *text = serde_json::to_string(figures).unwrap_or_default();
     }
     start
+}
+
+/// A compaction whose figures have the images that it keeps.
+fn with_images(mut compaction: Compaction, carried: Option<&ThreadEntry>, counter: &Counter) -> Compaction {
+    let tokens = carried.map_or(0, |entry| entry.tokens(counter));
+    compaction.result.after_tokens += tokens;
+    compaction.receipt.after_tokens += tokens;
+    compaction
 }
 
 fn result_of(call: &OpenCall, text: String) -> ThreadEntry {

@@ -8,6 +8,8 @@ use infold_core::transcript::{CallOutcome, HeldContent, Kind, Voice};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::image::AttachedImage;
+
 /// One entry of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -18,6 +20,9 @@ pub enum ThreadEntry {
         text: String,
         /// Whose words they are.
         by: SpokenBy,
+        /// Images that were sent with them. The text names each.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<AttachedImage>,
     },
     /// What the model said.
     Assistant {
@@ -76,6 +81,19 @@ pub enum ResultOutcome {
 }
 
 impl ThreadEntry {
+    /// Words on the user's side, without images.
+    pub fn user(text: impl Into<String>, by: SpokenBy) -> Self {
+        Self::User { text: text.into(), by, images: Vec::new() }
+    }
+
+    /// The images that were sent with it.
+    pub fn images(&self) -> &[AttachedImage] {
+        match self {
+            Self::User { images, .. } => images,
+            Self::Assistant { .. } | Self::Reasoning { .. } | Self::Call { .. } | Self::Result { .. } => &[],
+        }
+    }
+
     /// Whether it is the model's side.
     pub(crate) fn is_models(&self) -> bool {
         match self {
@@ -87,7 +105,7 @@ impl ThreadEntry {
     /// The same as an item of a transcript.
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Self::User { text, by } => {
+            Self::User { text, by, .. } => {
                 let voice = match by {
                     SpokenBy::Person | SpokenBy::PersonPinned => Voice::Person,
                     SpokenBy::Agent => Voice::Client,
@@ -117,6 +135,7 @@ impl ThreadEntry {
     /// What it takes of a prompt.
     pub(crate) fn tokens(&self, counter: &Counter) -> u64 {
         let place = infold_core::transcript::ItemPosition::default();
-        counter.count_item(&infold_core::transcript::Item { place, message: 0, kind: self.kind() })
+        let words = counter.count_item(&infold_core::transcript::Item { place, message: 0, kind: self.kind() });
+        words + self.images().iter().map(|image| image.tokens(counter)).sum::<u64>()
     }
 }

@@ -68,6 +68,10 @@ fn point(seq: u64, record: &SessionRecord) -> Option<RewindPoint> {
         | SessionRecord::Folded { .. }
         | SessionRecord::Compacted { .. }
         | SessionRecord::Noted { .. }
+        | SessionRecord::Image { .. }
+        | SessionRecord::Interrupted { .. }
+        | SessionRecord::TakenBack { .. }
+        | SessionRecord::ImagesLeftOut { .. }
         | SessionRecord::SkillUsed { .. }
         | SessionRecord::Rewound { .. }
         | SessionRecord::Finished { .. } => return None,
@@ -78,7 +82,7 @@ fn point(seq: u64, record: &SessionRecord) -> Option<RewindPoint> {
 /// The first words of a person in these entries; `None` if only the agent speaks.
 pub fn person_words(entries: &[ThreadEntry]) -> Option<String> {
     let words = |entry: &ThreadEntry| match entry {
-        ThreadEntry::User { text, by: SpokenBy::Person } => Some(text.clone()),
+        ThreadEntry::User { text, by: SpokenBy::Person, .. } => Some(text.clone()),
         ThreadEntry::User { .. }
         | ThreadEntry::Assistant { .. }
         | ThreadEntry::Reasoning { .. }
@@ -126,6 +130,10 @@ pub fn branches_behind(live: &[NumberedRecord], to: u64) -> Vec<BranchId> {
         | SessionRecord::Folded { .. }
         | SessionRecord::Compacted { .. }
         | SessionRecord::Noted { .. }
+        | SessionRecord::Image { .. }
+        | SessionRecord::Interrupted { .. }
+        | SessionRecord::TakenBack { .. }
+        | SessionRecord::ImagesLeftOut { .. }
         | SessionRecord::SkillUsed { .. }
         | SessionRecord::Rewound { .. }
         | SessionRecord::Finished { .. } => None,

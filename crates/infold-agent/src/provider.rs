@@ -22,6 +22,7 @@ use infold_wire::request::Api;
 use serde_json::Value;
 
 use crate::ThreadEntry;
+use crate::image::KnownImages;
 
 pub use answer::{AnswerDecoder, AnswerFault, Answered, Delta, StopReason};
 pub use ollama::{AnswerTranslator, UnreadableBody, outgoing_body};
@@ -45,6 +46,8 @@ pub struct Prompt<'a> {
     pub tools: &'a [ToolDefinition],
     /// What was said so far; the last entry is on the user's side.
     pub entries: &'a [ThreadEntry],
+    /// The bytes of images in it.
+    pub images: &'a KnownImages,
     /// How many tokens the answer may have, reasoning included.
     pub max_output_tokens: u64,
     /// How much the model is asked to think.

@@ -10,6 +10,7 @@ use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
 use crate::ThreadEntry;
+use crate::image::{AttachedImage, ImageData};
 use crate::tools::CommandRan;
 use crate::tools::change::FileChange;
 
@@ -21,6 +22,15 @@ pub enum SessionRecord {
     Began(Beginning),
     /// What the models of the session get before the conversation, from here on.
     Instructed(SystemPrompt),
+    /// An image came in, in front of the words that it is sent with. Entries name it by its id.
+    Image {
+        /// Follows from its bytes.
+        id: u64,
+        /// What it is: the type by which its bytes pass scrubbing.
+        media_type: String,
+        /// Its bytes.
+        data: ImageData,
+    },
     /// Words were added on the user's side: a person's, or the agent's own.
     Said {
         /// The thread that they were added to.
@@ -53,6 +63,25 @@ pub enum SessionRecord {
         entries: Vec<ThreadEntry>,
         /// What the provider reported for it.
         usage: Usage,
+    },
+    /// A model was interrupted in the middle of its answer.
+    Interrupted {
+        /// The thread that was being answered.
+        thread: Thread,
+        /// What it had said by then, without reasoning and calls.
+        said: String,
+    },
+    /// A provider refused words for the images in them: they are the person's again, as if they had not been said.
+    TakenBack {
+        /// The thread that they were said in.
+        thread: Thread,
+        /// Their place among its entries.
+        entry: usize,
+    },
+    /// A provider takes no images: those of a thread are left out from here on.
+    ImagesLeftOut {
+        /// The thread.
+        thread: Thread,
     },
     /// A tool gave a result.
     Result {
@@ -124,6 +153,12 @@ pub enum SessionRecord {
 }
 
 impl SessionRecord {
+    /// The record of an image, if its bytes are at hand.
+    pub(crate) fn of_image(image: &AttachedImage) -> Option<Self> {
+        let data = image.data.clone()?;
+        Some(Self::Image { id: image.id, media_type: image.media_type.clone(), data })
+    }
+
     /// The ids of the calls that it adds to its session.
     pub(crate) fn calls(&self) -> Vec<String> {
         let entries: &[ThreadEntry] = match self {
@@ -137,6 +172,10 @@ impl SessionRecord {
             | Self::ModelChosen { .. }
             | Self::Instructed(_)
             | Self::Result { .. }
+            | Self::Image { .. }
+            | Self::Interrupted { .. }
+            | Self::TakenBack { .. }
+            | Self::ImagesLeftOut { .. }
             | Self::Folded { .. }
             | Self::Noted { .. }
             | Self::SkillUsed { .. }

@@ -9,10 +9,13 @@ use infold_core::compaction::SummaryFacts;
 use infold_core::{BranchId, Thread};
 use serde::{Deserialize, Serialize};
 
-use crate::ThreadEntry;
+use crate::image::KnownImages;
 use crate::record::{Beginning, SessionRecord, SkillPlace, SystemPrompt};
 use crate::tools::change::FileChange;
+use crate::{SpokenBy, ThreadEntry};
 
+/// What comes behind the words of a model that was interrupted.
+const INTERRUPTED: &str = "[Your answer was interrupted here by the person.]";
 /// A session of the agent's.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AgentSession {
@@ -32,6 +35,8 @@ pub struct AgentSession {
     pub records: u64,
     /// How often it went back to an earlier record.
     pub rewinds: u64,
+    /// The bytes of its images.
+    pub images: KnownImages,
     /// The ids of all calls, also of those that a compaction or a rewind took out: none is given twice.
     pub calls: BTreeSet<String>,
 }
@@ -118,6 +123,10 @@ impl AgentSession {
                 thread.entries.extend(entries);
                 thread.turns += 1;
             }
+            SessionRecord::Image { id, data, .. } => _ = self.images.insert(id, data),
+            SessionRecord::Interrupted { thread, said } => self.thread_mut(thread).entries.extend(interrupted(said)),
+            SessionRecord::TakenBack { thread, entry } => self.thread_mut(thread).take_back(entry),
+            SessionRecord::ImagesLeftOut { thread } => self.thread_mut(thread).leave_images_out(),
             SessionRecord::Result { thread, entry, .. } => self.thread_mut(thread).entries.push(entry),
             SessionRecord::Opened { thread, call, branch, start } => {
                 let opened = ThreadState { entries: start, opened_by: Some((thread, call)), ..ThreadState::default() };
@@ -208,6 +217,11 @@ impl ThreadState {
         words.reverse();
         words.join("\n\n")
     }
+}
+
+/// What a thread goes on from after an interrupt: the model's words, and on the user's side that they are not all.
+fn interrupted(said: String) -> [ThreadEntry; 2] {
+    [ThreadEntry::Assistant { text: said }, ThreadEntry::user(INTERRUPTED, SpokenBy::Agent)]
 }
 
 /// The records that are still part of their session: a rewind takes those out that it went back from.

@@ -122,6 +122,8 @@ pub struct AgentLimits {
     pub note_at: f64,
     /// Characters of a person's words that a summary holds; the rest is read back by a reference.
     pub words_chars_max: usize,
+    /// Bytes that the images of a thread may have together.
+    pub images_bytes_max: u64,
     /// Characters of a model's words in a summary.
     pub summary_chars_max: usize,
     /// Compactions in a row that may miss their target.

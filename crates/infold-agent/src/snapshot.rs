@@ -1,5 +1,7 @@
 //! Snapshots: what a session is resumed from after a compaction, so that a resume does not read all of a long log.
 //!
+//! A session with images has no new snapshot: their bytes are in the log, which is read then.
+//!
 //! What must hold: a snapshot and the records behind it give the same session as the whole log. One that cannot be read,
 //! or that a rewind went back behind, is not used.
 
@@ -92,5 +94,6 @@ fn read(messages: &str) -> Option<AgentSession> {
         records: head.through,
         rewinds: head.rewinds,
         calls: head.calls,
+        images: Default::default(),
     })
 }

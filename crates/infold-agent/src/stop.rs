@@ -19,6 +19,14 @@ pub enum Stop {
         /// What a person can do about it.
         advice: String,
     },
+    /// The provider refused the images in what a person said: the words are the person's again.
+    #[error("{why}: your words are not part of the session; say them without the image, or choose another model")]
+    ImagesRefused {
+        /// What the provider says.
+        why: String,
+        /// The words.
+        words: String,
+    },
     /// The model's window is full, and nothing could be taken out.
     #[error("{0}")]
     Full(String),
@@ -47,7 +55,7 @@ impl Stop {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Limit(_) => "limit",
-            Self::Model { .. } => "no_answer",
+            Self::Model { .. } | Self::ImagesRefused { .. } => "no_answer",
             Self::Full(_) => "context_full",
             Self::Cancelled => "interrupted",
             Self::Refused(_) => "refused",

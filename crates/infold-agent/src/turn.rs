@@ -71,6 +71,10 @@ impl CodingAgent {
                     self.run_state().without_reasoning.insert(thread.clone(), entries);
                     continue;
                 }
+                Outcome::ImagesRefused { why } => {
+                    self.images_refused(thread, why).await?;
+                    continue;
+                }
             };
             // 9. It is kept before 8., its calls, are run: a crash in between loses neither.
             let usage = answered.usage.unwrap_or_default();
@@ -144,11 +148,11 @@ impl CodingAgent {
         let note = self.run_state().listed.as_ref().and_then(|listed| listed.note.clone());
         let Some(note) = note.filter(|_| *thread == Thread::Main) else { return Ok(()) };
         let says_it =
-            |entry: &ThreadEntry| matches!(entry, ThreadEntry::User { text, by: SpokenBy::Agent } if *text == note);
+            |entry: &ThreadEntry| matches!(entry, ThreadEntry::User { text, by: SpokenBy::Agent, .. } if *text == note);
         if self.with_thread(thread, |thread| thread.entries.iter().any(says_it)) {
             return Ok(());
         }
-        let entries = vec![ThreadEntry::User { text: note, by: SpokenBy::Agent }];
+        let entries = vec![ThreadEntry::user(note, SpokenBy::Agent)];
         self.record(vec![SessionRecord::Said { thread: thread.clone(), entries }]).await
     }
 
@@ -196,14 +200,14 @@ impl CodingAgent {
         let Some(note) = usage_note(budget.used_percentage(), self.setup.limits.note_at) else { return Ok(()) };
         let percent = (budget.used_percentage() * 100.0) as u64 / NOTE_STEP_PERCENT;
         let noted = |entry: &ThreadEntry| match entry {
-            ThreadEntry::User { text, by: SpokenBy::Agent } => percent_noted(text),
+            ThreadEntry::User { text, by: SpokenBy::Agent, .. } => percent_noted(text),
             _ => None,
         };
         let last = self.with_thread(thread, |thread| thread.entries.iter().rev().find_map(noted));
         if last.is_some_and(|last| last / NOTE_STEP_PERCENT >= percent) {
             return Ok(());
         }
-        let entries = vec![ThreadEntry::User { text: note, by: SpokenBy::Agent }];
+        let entries = vec![ThreadEntry::user(note, SpokenBy::Agent)];
         self.record(vec![SessionRecord::Said { thread: thread.clone(), entries }]).await
     }
 
@@ -213,7 +217,7 @@ impl CodingAgent {
         if *stop != StopReason::MaxTokens || calls {
             return None;
         }
-        let words = ThreadEntry::User { text: CUT_OFF.to_owned(), by: SpokenBy::Agent };
+        let words = ThreadEntry::user(CUT_OFF, SpokenBy::Agent);
         let said = self.with_thread(thread, |thread| {
             let since = thread.entries.iter().rev().take_while(|entry| !matches!(entry, ThreadEntry::Result { .. }));
             since.filter(|entry| **entry == words).count()
@@ -226,6 +230,7 @@ impl CodingAgent {
         let without = self.run_state().without_reasoning.get(thread).copied().unwrap_or(0);
         let model = &self.setup.model;
         let name = format!("{}:{thread}", self.setup.session);
+        let images = self.session().images.clone();
         self.with_thread(thread, |state| {
             let is_sent =
                 |(at, entry): &(usize, &ThreadEntry)| *at >= without || !matches!(entry, ThreadEntry::Reasoning { .. });
@@ -244,6 +249,7 @@ impl CodingAgent {
                 breakpoints: &front.breakpoints,
                 tools: &front.tools,
                 entries,
+                images: &images,
                 max_output_tokens: self.setup.limits.max_output_tokens,
                 reasoning: model.effort,
             };

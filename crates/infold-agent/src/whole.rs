@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use infold_core::Thread;
-use infold_core::transcript::{Client, Item, ItemPosition, Kind, Subtask, Transcript};
+use infold_core::transcript::{Client, Item, ItemPosition, Kind, Subtask, Transcript, Voice};
 
 use crate::record::SessionRecord;
 use crate::session::{NumberedRecord, live};
@@ -19,6 +19,7 @@ pub fn transcript(session: &str, log: Vec<NumberedRecord>) -> Transcript {
             SessionRecord::Said { thread, entries } | SessionRecord::Answered { thread, entries, .. } => {
                 (thread, kinds(&entries))
             }
+            SessionRecord::Interrupted { thread, said } => (thread, vec![Kind::Assistant { text: said }]),
             SessionRecord::Result { thread, entry, .. } => (thread, vec![entry.kind()]),
             SessionRecord::Opened { branch, call, start, .. } => {
                 let thread = Thread::Branch(branch);
@@ -30,6 +31,12 @@ pub fn transcript(session: &str, log: Vec<NumberedRecord>) -> Transcript {
                 let summary = start.iter().find_map(agents_words);
                 (thread, vec![Kind::Compaction { summary, kept: Vec::new() }])
             }
+            SessionRecord::TakenBack { thread, .. } => {
+                let said = threads.entry(thread).or_default();
+                let is_persons = |item: &Item| matches!(item.kind, Kind::User { voice: Voice::Person, .. });
+                said.iter().rposition(is_persons).map(|at| said.remove(at));
+                continue;
+            }
             SessionRecord::Began(_)
             | SessionRecord::Instructed(_)
             | SessionRecord::Waiting { .. }
@@ -37,6 +44,8 @@ pub fn transcript(session: &str, log: Vec<NumberedRecord>) -> Transcript {
             | SessionRecord::ModelChosen { .. }
             | SessionRecord::Folded { .. }
             | SessionRecord::Noted { .. }
+            | SessionRecord::Image { .. }
+            | SessionRecord::ImagesLeftOut { .. }
             | SessionRecord::SkillUsed { .. }
             | SessionRecord::Rewound { .. }
             | SessionRecord::Finished { .. } => continue,
@@ -61,7 +70,7 @@ fn kinds(entries: &[ThreadEntry]) -> Vec<Kind> {
 /// Words of the agent's own: at the beginning of a thread that was started anew, the receipt.
 fn agents_words(entry: &ThreadEntry) -> Option<String> {
     match entry {
-        ThreadEntry::User { text, by: SpokenBy::Agent } => Some(text.clone()),
+        ThreadEntry::User { text, by: SpokenBy::Agent, .. } => Some(text.clone()),
         ThreadEntry::User { .. }
         | ThreadEntry::Assistant { .. }
         | ThreadEntry::Reasoning { .. }

@@ -125,6 +125,36 @@ impl Editor {
         self.put(&shown);
     }
 
+    /// Puts something that is attached in at the cursor: it is one word, which a key erases.
+    pub fn attach(&mut self, label: &str) {
+        let shown = self.pastes.attach(label);
+        self.put(&shown);
+    }
+
+    /// The text with one character in place of each long paste and of what is attached.
+    pub fn short_text(&self) -> &str {
+        self.buffer.text()
+    }
+
+    /// Where the cursor is in that text, in bytes.
+    pub fn cursor(&self) -> usize {
+        self.buffer.cursor()
+    }
+
+    /// Replaces a part of that text by something that is attached. The cursor stays where it was in the rest.
+    pub fn replace_by_attached(&mut self, range: Range<usize>, label: &str) {
+        let cursor = self.buffer.cursor();
+        let shown = self.pastes.attach(label);
+        let (start, end) = (range.start, range.end);
+        self.buffer.replace(range, &shown);
+        if cursor < start {
+            self.buffer.move_to(cursor);
+        } else if cursor > end {
+            self.buffer.move_to(cursor - end + start + shown.len());
+        }
+        self.goal_column = None;
+    }
+
     /// The part of the word at the cursor that is in front of it: `/comp`, `@src/ma`, or nothing behind a blank.
     pub fn word_before_cursor(&self) -> &str {
         &self.buffer.text()[self.word_range()]

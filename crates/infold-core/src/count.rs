@@ -21,6 +21,7 @@ mod tests;
 
 pub use calibration::SessionCalibration;
 pub use family::Family;
+pub use opaque::{Pixels, pixels_of_file};
 pub use size::TextSize;
 pub use stream::StreamSize;
 
@@ -88,6 +89,11 @@ impl Counter {
             Some(opaque) => opaque.tokens(self.family) + self.count(&opaque.text()),
             None => self.count(json),
         }
+    }
+
+    /// How many tokens an image of this size takes, as the provider of the family bills it.
+    pub fn count_image(&self, pixels: Pixels) -> u64 {
+        opaque::image_tokens(self.family, Some(pixels))
     }
 
     /// How many tokens reasoning takes that has this readable text and a sealed part of this length.

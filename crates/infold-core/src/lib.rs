@@ -41,7 +41,7 @@ pub mod writes;
 pub use branch::{Branch, End, EndReason, Isolation, Start, Status};
 pub use context::{ContextHealth, ContextState, ContextWarning};
 pub use context_budget::{CompactionThresholds, ContextBudget, CountedParts, FloorTooHigh, usage_note};
-pub use count::{Counter, Family, SessionCalibration, StreamSize, TextSize, readable_of_other};
+pub use count::{Counter, Family, Pixels, SessionCalibration, StreamSize, TextSize, pixels_of_file, readable_of_other};
 pub use decide::{Command, Decision, Open, ReturnOutcome, Rules, decide};
 pub use event::{Event, Opening, Operation, Origin};
 pub use findings::{Findings, ToolUse, partial_result};

@@ -13,6 +13,7 @@ mod cache;
 mod chat;
 mod fault;
 mod http;
+mod images;
 mod ollama;
 mod prompt;
 mod reach;
@@ -38,6 +39,7 @@ use tokio::task::JoinHandle;
 
 pub use cache::Cached;
 pub use fault::Fault;
+pub use images::SentImage;
 pub use reach::{Tool, ToolKind};
 pub use received::{Api, Received};
 pub use script::{Aside, Call, Counting, Decision, Refusing, Script, Step, Stopping};
@@ -60,6 +62,7 @@ pub fn broken_rule(api: Api, body: &Value) -> Option<String> {
         Api::Chat => chat::rules::check(body).err(),
         Api::Ollama => ollama::rules::check(body).err(),
     };
+    let broken = broken.or_else(|| images::check(api, body).err());
     broken.map(|refusal| refusal.message)
 }
 
@@ -293,6 +296,7 @@ impl Shared {
             Api::Chat => chat::rules::check(&received.body)?,
             Api::Ollama => ollama::rules::check(&received.body)?,
         };
+        images::check(received.api, &received.body)?;
         if self.is_too_long(received) {
             return Err(too_long(received.api, tokens(received), self.script.window_tokens.unwrap_or(u64::MAX)));
         }
@@ -355,7 +359,11 @@ fn usage(received: &Received, step: &Step) -> Cached {
 }
 
 fn tokens(received: &Received) -> u64 {
-    u64::try_from(received.bytes.len()).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
+    let images = received.images();
+    let base64: usize = images.iter().map(|image| image.base64.len()).sum();
+    let weight: usize = images.iter().map(|image| image.weight().len()).sum();
+    let bytes = received.bytes.len().saturating_sub(base64) + weight;
+    u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
 /// The refusal of a request that is longer than the window, in the provider's words, which clients recognise.

@@ -8,6 +8,7 @@ mod flags;
 mod going_back;
 mod listing;
 mod model;
+mod named_images;
 mod others;
 mod place;
 mod rules;
@@ -35,11 +36,12 @@ use crate::settings::Settings;
 use others::OthersFor;
 
 pub use carry_out::{CarriedOut, carry_out};
-pub use conversation::{Conversation, ConversationStart, FaceEvent, PendingQuestion, RunEnding, SayOutcome, words};
+pub use conversation::{Conversation, ConversationStart, FaceEvent, PendingQuestion, RunEnding, SayOutcome};
 pub use figures::{SessionFigures, components};
 pub use flags::AgentFlags;
 pub use going_back::{FilesThen, ReadLog, WentBack, go_back};
 pub use listing::{ListedAgentSession, agent_sessions};
+pub use named_images::{NamedFile, attach_named, decoded_path, image_named, mentions, pasted_paths, read_image};
 pub use slash::{COMMANDS, SlashCommand, Typed, read as read_typed};
 pub use started::{Started, folder_of, keep_model, records, take_flags};
 
@@ -144,6 +146,7 @@ fn limits(settings: &Settings) -> AgentLimits {
         part_bytes_max: settings.shape.file_bytes_max,
         note_at: agent.context_note,
         words_chars_max: agent.words_chars_max,
+        images_bytes_max: agent.images_bytes_max,
         summary_chars_max: agent.summary_chars_max,
         compactions_max: agent.compactions_max,
         turns_max: agent.turns_max,

@@ -7,7 +7,10 @@
 //! What must hold: no key is lost, however much comes in; however it ends, the terminal is as it was before, and what was
 //! typed is kept.
 
+mod attached;
+mod attaching;
 mod bar;
+mod clipboard;
 mod completion;
 pub mod demo;
 mod doing;
@@ -38,6 +41,8 @@ use crate::agent::{Conversation, FaceEvent, RunEnding, SessionFigures};
 use crate::draw::Paint;
 use crate::recognised::short_folder;
 use crate::signals::Stops;
+use attached::AttachedImages;
+use attaching::WhichNamed;
 use completion::KnownWords;
 use items::{ChatLook, NoteKind};
 use kept::KeptTyping;
@@ -77,6 +82,8 @@ pub struct Chat {
     is_over: bool,
     /// What was said last, and how many records there were then: if there are no more, it was not kept.
     unsaid: Option<(String, u64)>,
+    /// Images that were attached.
+    attached: AttachedImages,
 }
 
 /// A list over the screen, with what its entries lead to.
@@ -128,13 +135,17 @@ pub async fn run(
         leaving: None,
         is_over: false,
         unsaid: None,
+        attached: AttachedImages::new(data.path()),
     };
     chat.greet().await?;
     if !draft.is_empty() {
         chat.state.hint = Some("what you had typed is here again".to_owned());
+        if let Err(why) = chat.attach_named(WhichNamed::All) {
+            chat.state.hint = Some(why);
+        }
     }
     if let Some(first) = first {
-        chat.say(first).await;
+        chat.say_first(&first).await;
     }
     let outcome = chat.talk(&mut stops).await;
     let left = chat.leave(terminal).await;
@@ -204,7 +215,8 @@ impl Chat {
 
     fn keep_draft(&mut self) {
         self.draft_due = None;
-        if let Err(error) = self.kept.save_draft(&self.state.editor.text()) {
+        let typed = self.attached.as_typed(&self.state.editor.text());
+        if let Err(error) = self.kept.save_draft(&typed) {
             self.state.hint = Some(format!("what you type is not kept: {error}"));
         }
     }
@@ -213,8 +225,7 @@ impl Chat {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key).await,
             Event::Paste(text) => {
-                self.state.editor.paste(&text.replace("\r\n", "\n").replace('\r', "\n"));
-                self.typed();
+                self.pasted(&text);
                 Ok(())
             }
             Event::Resize(width, height) => self.resized(Size { width, height }),
@@ -268,17 +279,29 @@ impl Chat {
         // Words that the model has not seen are the person's again, and so are those that could not be stored.
         let records = self.conversation.agent()?.session().records;
         let unsaid = self.unsaid.take().filter(|(_, before)| ended.is_err() && records <= *before);
+        let refused = match ended {
+            Err(Stop::ImagesRefused { words, .. }) => Some(words.clone()),
+            _ => None,
+        };
         let waited = match self.conversation.take_back().await {
-            Ok(waited) => waited.iter().filter_map(state::words_of).collect(),
+            Ok(waited) => {
+                for entry in &waited {
+                    self.attached.know_again(&state::words_of(entry).unwrap_or_default(), entry.images());
+                }
+                waited.iter().filter_map(state::words_of).collect()
+            }
             Err(_) => std::mem::take(&mut self.state.waiting),
         };
-        let back: Vec<String> = unsaid.map(|(words, _)| words).into_iter().chain(waited).collect();
+        let back: Vec<String> = unsaid.map(|(words, _)| words).or(refused).into_iter().chain(waited).collect();
         if !back.is_empty() {
             self.state.waiting.clear();
             let typed = self.state.editor.text();
             let all: Vec<String> = back.into_iter().chain((!typed.is_empty()).then_some(typed)).collect();
             self.state.editor.set_text(&all.join("\n"));
             self.state.hint = Some("what waited is in the input again".to_owned());
+            if let Err(why) = self.attach_named(WhichNamed::All) {
+                self.state.hint = Some(why);
+            }
             self.typed();
         }
         Ok(())

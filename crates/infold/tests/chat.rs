@@ -2,6 +2,7 @@
 
 mod beginnings;
 mod conversation;
+mod images;
 mod plain;
 mod scene;
 mod sizes;

@@ -10,7 +10,7 @@ use crate::session::{AgentSession, NumberedRecord, live};
 use crate::{SpokenBy, ThreadEntry};
 
 fn said(thread: Thread, text: &str, by: SpokenBy) -> SessionRecord {
-    SessionRecord::Said { thread, entries: vec![ThreadEntry::User { text: text.to_owned(), by }] }
+    SessionRecord::Said { thread, entries: vec![ThreadEntry::user(text, by)] }
 }
 
 fn answered(thread: Thread, entry: ThreadEntry) -> SessionRecord {

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rounds::{OwnReasoning, Round, Said, is_blank, rounds};
+use super::rounds::{Round, Said, SentWords, is_blank, rounds};
 use super::{Prompt, ToolDefinition};
 use crate::ResultOutcome;
 
@@ -38,7 +38,7 @@ pub(super) fn body(prompt: &Prompt<'_>) -> Value {
     if !system.is_empty() {
         body.insert("system".to_owned(), Value::Array(system));
     }
-    let rounds = rounds(prompt.entries, &OwnReasoning { model: prompt.model, types: &REASONING });
+    let rounds = rounds(prompt, &REASONING);
     let mut messages = messages(rounds);
     mark_messages(&mut messages, marks_left);
     body.insert("messages".to_owned(), Value::Array(messages));
@@ -88,7 +88,7 @@ fn messages(rounds: Vec<Round<'_>>) -> Vec<Value> {
             }
             block
         });
-        let user: Vec<Value> = results.chain(round.words.into_iter().map(text_block)).collect();
+        let user: Vec<Value> = results.chain(round.words.into_iter().flat_map(words_blocks)).collect();
         let model: Vec<Value> = round.said.into_iter().map(said_block).collect();
         for (role, content) in [("user", user), ("assistant", model)] {
             if !content.is_empty() {
@@ -97,6 +97,14 @@ fn messages(rounds: Vec<Round<'_>>) -> Vec<Value> {
         }
     }
     messages
+}
+
+/// Images come before the words about them, so that the words are where a cache mark may be.
+fn words_blocks(words: SentWords<'_>) -> Vec<Value> {
+    let images = words.images.iter().map(|image| {
+        json!({"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.base64}})
+    });
+    images.chain([text_block(words.text)]).collect()
 }
 
 fn said_block(said: Said<'_>) -> Value {

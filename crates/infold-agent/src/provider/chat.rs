@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rounds::{OwnReasoning, Round, Said, rounds};
+use super::rounds::{Round, Said, SentWords, rounds};
 use super::{Prompt, ToolDefinition};
 
 /// The type under which thoughts in plain words are kept, and the field of a message that they are sent back in.
@@ -35,7 +35,7 @@ pub(super) fn body(prompt: &Prompt<'_>, dialect: Dialect) -> Value {
         Dialect::OpenAi => &[],
         Dialect::Ollama => &[REASONING],
     };
-    let rounds = rounds(prompt.entries, &OwnReasoning { model: prompt.model, types });
+    let rounds = rounds(prompt, types);
     let system = (!prompt.system.is_empty()).then(|| message("system", prompt.system));
     body.insert("messages".to_owned(), system.into_iter().chain(rounds.into_iter().flat_map(messages)).collect());
     Value::Object(body)
@@ -50,10 +50,21 @@ fn message(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
+/// Words alone are a text, and with images a list, because that is all that some services know.
+fn said_by_user(words: &SentWords<'_>) -> Value {
+    if words.images.is_empty() {
+        return message("user", words.text);
+    }
+    let image = |address: String| json!({"type": "image_url", "image_url": {"url": address}});
+    let images = words.images.iter().map(|sent| image(sent.address()));
+    let content: Vec<Value> = [json!({"type": "text", "text": words.text})].into_iter().chain(images).collect();
+    json!({"role": "user", "content": content})
+}
+
 fn messages(round: Round<'_>) -> Vec<Value> {
     let results =
         round.results.iter().map(|result| json!({"role": "tool", "tool_call_id": result.id, "content": result.text}));
-    let words = round.words.iter().map(|text| message("user", text));
+    let words = round.words.iter().map(said_by_user);
     results.chain(words).chain(answer(&round.said)).collect()
 }
 

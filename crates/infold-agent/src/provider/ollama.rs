@@ -94,6 +94,10 @@ fn think(chat: &Value) -> Value {
 /// A message as Ollama has it. `tools` has the tool of each call so far, by the id that its result repeats.
 fn message<'a>(said: &'a Value, tools: &mut HashMap<&'a str, &'a str>) -> Value {
     let mut message = json!({"role": said["role"], "content": words(&said["content"])});
+    let images = images(&said["content"]);
+    if !images.is_empty() {
+        message["images"] = json!(images);
+    }
     if let Some(thoughts) = said[REASONING].as_str() {
         message["thinking"] = json!(thoughts);
     }
@@ -124,6 +128,12 @@ fn words(content: &Value) -> Cow<'_, str> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Cow::Borrowed(""),
     }
+}
+
+/// The images of a content, in base64 without the address around it.
+fn images(content: &Value) -> Vec<&str> {
+    let addresses = content.as_array().into_iter().flatten().filter_map(|part| part["image_url"]["url"].as_str());
+    addresses.filter_map(|address| Some(address.split_once(";base64,")?.1)).collect()
 }
 
 /// Arguments as an object, which they always are in what the agent writes.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rounds::{OwnReasoning, Round, Said, rounds};
+use super::rounds::{Round, Said, SentWords, rounds};
 use super::{Prompt, ToolDefinition};
 
 /// The type of an item with reasoning.
@@ -28,7 +28,7 @@ pub(super) fn body(prompt: &Prompt<'_>) -> Value {
         body.insert("tools".to_owned(), prompt.tools.iter().map(tool).collect());
         body.insert("parallel_tool_calls".to_owned(), json!(true));
     }
-    let rounds = rounds(prompt.entries, &OwnReasoning { model: prompt.model, types: &[REASONING] });
+    let rounds = rounds(prompt, &[REASONING]);
     body.insert("input".to_owned(), rounds.into_iter().flat_map(items).collect());
     Value::Object(body)
 }
@@ -48,7 +48,7 @@ fn items(round: Round<'_>) -> Vec<Value> {
         .results
         .into_iter()
         .map(|result| json!({"type": "function_call_output", "call_id": result.id, "output": result.text}));
-    let words = round.words.into_iter().map(|text| message("user", "input_text", text));
+    let words = round.words.into_iter().map(said_by_user);
     let said = round.said.into_iter().map(|said| match said {
         Said::Words(text) => message("assistant", "output_text", text),
         Said::Thought(sealed) => sealed.clone(),
@@ -60,6 +60,15 @@ fn items(round: Round<'_>) -> Vec<Value> {
         }),
     });
     results.chain(words).chain(said).collect()
+}
+
+fn said_by_user(words: SentWords<'_>) -> Value {
+    let mut message = message("user", "input_text", words.text);
+    if let Some(content) = message["content"].as_array_mut() {
+        let image = |address: String| json!({"type": "input_image", "image_url": address, "detail": "auto"});
+        content.extend(words.images.iter().map(|sent| image(sent.address())));
+    }
+    message
 }
 
 fn message(role: &str, kind: &str, text: &str) -> Value {

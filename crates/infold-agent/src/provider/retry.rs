@@ -58,6 +58,11 @@ pub enum NextAttempt {
     },
     /// The provider does not take the reasoning in the request: one without it may be answered.
     WithoutReasoning,
+    /// The provider does not take the images in the request, if there are any: one without them may be answered.
+    WithoutImages {
+        /// What the provider says.
+        why: String,
+    },
     /// Sending it again would not help.
     GiveUp {
         /// What went wrong.
@@ -94,6 +99,7 @@ enum Outlook {
     MayPass { why: String, asked_wait_ms: Option<u64> },
     Stays { why: String, advice: String },
     Refused(ProviderRefusal),
+    NoImages { why: String },
 }
 
 /// Decides what comes after a fault. `attempt` is how often the request was sent, and `jitter_permille` (0 to 1000, by
@@ -102,6 +108,7 @@ pub fn next_attempt(attempt: u32, fault: &Fault, limits: &RetryLimits<'_>, jitte
     let (why, asked_wait_ms) = match outlook(fault, limits) {
         Outlook::Refused(ProviderRefusal::TooLong { window_tokens }) => return NextAttempt::TooLong { window_tokens },
         Outlook::Refused(ProviderRefusal::Reasoning) => return NextAttempt::WithoutReasoning,
+        Outlook::NoImages { why } => return NextAttempt::WithoutImages { why },
         Outlook::Stays { why, advice } => return NextAttempt::GiveUp { why, advice },
         Outlook::MayPass { why, asked_wait_ms } => (why, asked_wait_ms),
     };
@@ -185,6 +192,7 @@ fn of_status(status: u16, asked_wait_ms: Option<u64>, said: &AnswerError, limits
     }
     let why = format!("the provider answered with status {status} {}", in_words(said)).trim_end().to_owned();
     match status {
+        400 | 415 | 422 | 500 if speaks_of_images(&said.message) => Outlook::NoImages { why },
         // What the provider says of a key may be part of the key.
         401 | 403 => {
             let why = format!("the provider refuses the key (status {status})");
@@ -202,6 +210,12 @@ fn of_status(status: u16, asked_wait_ms: Option<u64>, said: &AnswerError, limits
         408 | 429 | 500 | 502 | 503 | 504 | 529 => Outlook::MayPass { why, asked_wait_ms },
         _ => stays(&why, "see what the provider says; the request is refused as it is".to_owned()),
     }
+}
+
+/// Whether a refusal is about images: that the model takes none, or not this one.
+fn speaks_of_images(message: &str) -> bool {
+    let lower = message.to_lowercase();
+    ["image", "vision", "multimodal"].iter().any(|word| lower.contains(word))
 }
 
 fn in_words(said: &AnswerError) -> String {

@@ -9,6 +9,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
+use super::Prompt;
+use crate::image::{AttachedImage, KnownImages};
 use crate::{ResultOutcome, ThreadEntry};
 
 /// What the model is shown for a call that was never answered, because the agent was stopped.
@@ -26,9 +28,30 @@ pub(super) struct Round<'a> {
     /// The results of all calls of the round before, in the order of the calls.
     pub(super) results: Vec<SentResult<'a>>,
     /// Words on the user's side.
-    pub(super) words: Vec<&'a str>,
+    pub(super) words: Vec<SentWords<'a>>,
     /// What the model said to it; empty in the last round.
     pub(super) said: Vec<Said<'a>>,
+}
+
+/// Words on the user's side, with the images that were sent with them.
+#[derive(Debug)]
+pub(super) struct SentWords<'a> {
+    /// Not blank.
+    pub(super) text: &'a str,
+    pub(super) images: Vec<SentImage<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) struct SentImage<'a> {
+    pub(super) media_type: &'a str,
+    pub(super) base64: &'a str,
+}
+
+impl SentImage<'_> {
+    /// The image as an address that holds it.
+    pub(super) fn address(&self) -> String {
+        format!("data:{};base64,{}", self.media_type, self.base64)
+    }
 }
 
 /// A part of an answer.
@@ -55,11 +78,11 @@ pub(super) struct SentResult<'a> {
 }
 
 /// Which reasoning a request may carry.
-pub(super) struct OwnReasoning<'a> {
+struct OwnReasoning<'a> {
     /// The model that is asked.
-    pub(super) model: &'a str,
+    model: &'a str,
     /// The types of the provider's own blocks or items.
-    pub(super) types: &'a [&'a str],
+    types: &'a [&'a str],
 }
 
 impl OwnReasoning<'_> {
@@ -68,8 +91,9 @@ impl OwnReasoning<'_> {
     }
 }
 
-/// Puts a thread into rounds.
-pub(super) fn rounds<'a>(entries: &'a [ThreadEntry], reasoning: &OwnReasoning<'_>) -> Vec<Round<'a>> {
+/// Puts a thread into rounds. `types` are those of the provider's own blocks or items with reasoning.
+pub(super) fn rounds<'a>(prompt: &Prompt<'a>, types: &[&str]) -> Vec<Round<'a>> {
+    let (entries, reasoning) = (prompt.entries, OwnReasoning { model: prompt.model, types });
     let answers = answers(entries);
     let mut ids = SentIds::default();
     let mut rounds = vec![Round::default()];
@@ -78,7 +102,9 @@ pub(super) fn rounds<'a>(entries: &'a [ThreadEntry], reasoning: &OwnReasoning<'_
     for (at, entry) in entries.iter().enumerate() {
         match entry {
             ThreadEntry::User { text, .. } if is_blank(text) => {}
-            ThreadEntry::User { text, .. } => turn_to_user(&mut rounds, &mut open).words.push(text),
+            ThreadEntry::User { text, images, .. } => {
+                turn_to_user(&mut rounds, &mut open).words.push(sent_words(text, images, prompt.images));
+            }
             ThreadEntry::Assistant { text } if is_blank(text) => {}
             ThreadEntry::Assistant { text } => last(&mut rounds).said.push(Said::Words(text)),
             ThreadEntry::Reasoning { sealed, model } => {
@@ -139,6 +165,15 @@ fn answers(entries: &[ThreadEntry]) -> HashMap<usize, usize> {
         }
     }
     answers
+}
+
+/// Words with their images; one whose bytes are gone is only named.
+fn sent_words<'a>(text: &'a str, images: &'a [AttachedImage], known: &'a KnownImages) -> SentWords<'a> {
+    let sent = |image: &'a AttachedImage| {
+        let base64 = known.get(&image.id)?.base64();
+        Some(SentImage { media_type: &image.media_type, base64 })
+    };
+    SentWords { text, images: images.iter().filter_map(sent).collect() }
 }
 
 fn sent_result(id: String, answer: Option<&ThreadEntry>) -> SentResult<'_> {

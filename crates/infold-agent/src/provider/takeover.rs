@@ -78,7 +78,7 @@ fn words(text: &str, voice: Voice) -> Option<ThreadEntry> {
         Voice::Person => SpokenBy::Person,
         Voice::Client => SpokenBy::Agent,
     };
-    (!is_blank(text)).then(|| ThreadEntry::User { text: text.to_owned(), by })
+    (!is_blank(text)).then(|| ThreadEntry::user(text, by))
 }
 
 /// What a call was made with: an object, or the plain text that some tools take.
@@ -98,7 +98,7 @@ fn in_order(mut entries: Vec<ThreadEntry>) -> Vec<ThreadEntry> {
     }
     let mut ordered = Vec::with_capacity(entries.len() + 1);
     if entries.first().is_some_and(|entry| !matches!(entry, ThreadEntry::User { .. })) {
-        ordered.push(ThreadEntry::User { text: BEGINNING.to_owned(), by: SpokenBy::Agent });
+        ordered.push(ThreadEntry::user(BEGINNING, SpokenBy::Agent));
     }
     let mut open: Vec<ThreadEntry> = Vec::new();
     for entry in entries {

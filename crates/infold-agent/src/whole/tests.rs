@@ -21,7 +21,7 @@ fn texts(items: &[Item]) -> Vec<&str> {
 #[test]
 fn branches_are_subtasks_of_their_calls_and_what_was_gone_back_from_is_left_out() {
     let (main, branch) = (Thread::Main, BranchId::from_stored("br_1".to_owned()));
-    let user = |text: &str, by| ThreadEntry::User { text: text.to_owned(), by };
+    let user = |text: &str, by| ThreadEntry::user(text, by);
     let answer = |thread: &Thread, text: &str| SessionRecord::Answered {
         thread: thread.clone(),
         entries: vec![ThreadEntry::Assistant { text: text.to_owned() }],

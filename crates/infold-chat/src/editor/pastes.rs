@@ -1,4 +1,4 @@
-//! Long pastes: each is one character in the text, shown as a few words, and expands to all that was pasted.
+//! Long pastes, and what is attached: each is one character in the text, shown as a few words, and expands to all that was pasted.
 //!
 //! What must hold: the characters that mark pastes never get into the text in another way, so a mark always has its
 //! paste. Pastes are only ever added, so that an erased mark can come back.
@@ -57,10 +57,26 @@ impl Pastes {
         mark.map_or_else(|| erased.to_owned(), String::from)
     }
 
+    /// What to put into the text for something that is attached: one word, which is shown and sent as it is.
+    pub fn attach(&mut self, label: &str) -> String {
+        let label = visible(label).replace(is_mark, "");
+        match self.next_mark() {
+            Some(mark) => {
+                self.pastes.push(Paste { text: label.clone(), label });
+                mark.into()
+            }
+            None => label,
+        }
+    }
+
+    fn next_mark(&self) -> Option<char> {
+        let index = u32::try_from(self.pastes.len()).ok()?;
+        char::from_u32(u32::from(FIRST_MARK) + index).filter(|mark| is_mark(*mark))
+    }
+
     /// Remembers a long text, and gives its mark, unless all marks are taken.
     fn add(&mut self, text: &str) -> Option<char> {
-        let index = u32::try_from(self.pastes.len()).ok()?;
-        let mark = char::from_u32(u32::from(FIRST_MARK) + index).filter(|mark| is_mark(*mark))?;
+        let mark = self.next_mark()?;
         let (lines, characters) = (text.lines().count(), text.chars().count());
         let size = if lines > 1 { counted(lines, "line") } else { counted(characters, "character") };
         let label = format!("[paste {}: {size}]", grouped(self.pastes.len() + 1));

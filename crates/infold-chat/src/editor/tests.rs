@@ -238,3 +238,20 @@ fn the_word_before_the_cursor_can_be_completed() {
     editor.replace_word("@src/main.rs");
     assert_eq!(state(&editor), "/compact @src/main.rs| now");
 }
+
+#[test]
+fn what_is_attached_is_one_word_that_a_key_erases_and_undo_brings_back() {
+    let mut editor = editor();
+    type_in(&mut editor, "see @a.png now");
+    let at = editor.short_text().find('@').unwrap();
+    editor.replace_by_attached(at..at + 6, "[image 1: a.png]");
+    assert_eq!(editor.text(), "see [image 1: a.png] now");
+    type_in(&mut editor, "!");
+    assert_eq!(editor.text(), "see [image 1: a.png] now!", "the cursor is where it was");
+    press(&mut editor, "C-a C-f C-f C-f C-f Delete");
+    assert_eq!(editor.text(), "see  now!");
+    press(&mut editor, "C-z");
+    assert_eq!(editor.text(), "see [image 1: a.png] now!");
+    editor.attach("[image 2: b.png]");
+    assert_eq!(editor.text(), "see [image 2: b.png][image 1: a.png] now!");
+}

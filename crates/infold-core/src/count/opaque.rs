@@ -13,7 +13,8 @@ mod tests;
 use serde_json::Value;
 
 use super::Family;
-use pixels::{Pixels, pixels_of_image};
+use pixels::pixels_of_image;
+pub use pixels::{Pixels, pixels_of_file};
 
 /// Counted for an image whose size cannot be read: the most that a Claude before 4.7 counts, four tiles of a GPT.
 const CLAUDE_IMAGE_TOKENS: u64 = 1_600;
@@ -125,7 +126,8 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_' | b'=')
 }
 
-fn image_tokens(family: Family, pixels: Option<Pixels>) -> u64 {
+/// Tokens of an image; of one whose size is not known, a flat figure.
+pub(super) fn image_tokens(family: Family, pixels: Option<Pixels>) -> u64 {
     match (family, pixels) {
         (Family::Gpt, None) => GPT_IMAGE_TOKENS,
         (Family::Claude | Family::ClaudeNew, None) => CLAUDE_IMAGE_TOKENS,

@@ -9,7 +9,7 @@ use async_nats::jetstream::{self, stream};
 use super::log::{Log, describe};
 use crate::{SessionKey, Store, StoreError};
 
-/// Stands for the project of a session that has none.
+/// In place of the project, where a session has none.
 const NO_PROJECT: &str = "no-project";
 /// What documents are about, behind owner, project and session.
 const ABOUT: [&str; 3] = ["branches.*", "events.*.*", "meta.session_state"];

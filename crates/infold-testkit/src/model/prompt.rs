@@ -24,6 +24,11 @@ impl Received {
                 parts.extend(list(&body["messages"]).map(|message| part("message", message)));
             }
         }
+        // An image counts by its pixels, not by its base64.
+        for image in self.images() {
+            let holding = parts.iter_mut().filter(|part| part.text.contains(&image.base64));
+            holding.for_each(|part| part.text = part.text.replace(&image.base64, &image.weight()));
+        }
         parts
     }
 }

@@ -52,7 +52,7 @@ pub fn end_of(stop: &Stop) -> Result<StopReason, Error> {
         Stop::Cancelled => Ok(StopReason::Cancelled),
         Stop::Limit(_) => Ok(StopReason::MaxTurnRequests),
         Stop::Full(_) => Ok(StopReason::MaxTokens),
-        Stop::Refused(_) => Err(wrong(stop.to_string())),
+        Stop::Refused(_) | Stop::ImagesRefused { .. } => Err(wrong(stop.to_string())),
         Stop::Model { .. } | Stop::Fault(_) | Stop::BranchOver(_) => {
             Err(Error::new(ErrorCode::INTERNAL_ERROR, stop.to_string()))
         }

@@ -69,6 +69,9 @@ impl Replay {
                 let receipt = format!("The context was compacted here: {from} tokens became {to}.");
                 self.all.push(Replayed::Event(AgentEvent::Compacted { thread, result, receipt }));
             }
+            SessionRecord::Interrupted { thread, said } => {
+                self.entry(&thread, ThreadEntry::Assistant { text: said }, &[]);
+            }
             SessionRecord::Waiting { entries } => self.waiting.extend(entries),
             SessionRecord::WaitingTaken { count } => drop(self.waiting.drain(..count.min(self.waiting.len()))),
             SessionRecord::Began(_)
@@ -76,6 +79,9 @@ impl Replay {
             | SessionRecord::ModelChosen { .. }
             | SessionRecord::Folded { .. }
             | SessionRecord::Noted { .. }
+            | SessionRecord::Image { .. }
+            | SessionRecord::TakenBack { .. }
+            | SessionRecord::ImagesLeftOut { .. }
             | SessionRecord::SkillUsed { .. }
             | SessionRecord::Rewound { .. }
             | SessionRecord::Finished { .. } => {}
@@ -85,7 +91,7 @@ impl Replay {
     fn entry(&mut self, thread: &Thread, entry: ThreadEntry, changes: &[FileChange]) {
         let thread = thread.clone();
         let happened = match entry {
-            ThreadEntry::User { text, by: SpokenBy::Person } if thread == Thread::Main => Replayed::Words(text),
+            ThreadEntry::User { text, by: SpokenBy::Person, .. } if thread == Thread::Main => Replayed::Words(text),
             // What the agent says to a model by itself is no part of the conversation, and neither are sealed thoughts.
             ThreadEntry::User { .. } | ThreadEntry::Reasoning { .. } => return,
             ThreadEntry::Assistant { text } => Replayed::Event(AgentEvent::Text { thread, text }),

@@ -32,6 +32,8 @@ pub struct EditorSession {
     id: SessionId,
     /// The folder that it works in.
     pub folder: PathBuf,
+    /// Bytes of an image that is taken.
+    pub image_bytes_max: u64,
     /// The conversation, which a turn has for itself until it is over; `None` once the session is closed.
     talk: Arc<tokio::sync::Mutex<Option<Talk>>>,
     /// The agent, for what cannot wait for the end of a turn; nobody while it is replaced.
@@ -72,6 +74,7 @@ impl EditorSession {
         let session = Self {
             id,
             folder: talk.conversation.folder().to_owned(),
+            image_bytes_max: talk.conversation.image_bytes_max(),
             agent: Mutex::default(),
             talk: Arc::new(tokio::sync::Mutex::new(None)),
             turn: Mutex::default(),

@@ -74,7 +74,7 @@ impl EditorSessions {
             .close(SessionCloseCapabilities::new());
         let capabilities = AgentCapabilities::new()
             .load_session(true)
-            .prompt_capabilities(PromptCapabilities::new().embedded_context(true))
+            .prompt_capabilities(PromptCapabilities::new().embedded_context(true).image(true))
             .mcp_capabilities(McpCapabilities::new().http(true))
             .session_capabilities(sessions);
         InitializeResponse::new(ProtocolVersion::V1)
@@ -232,7 +232,7 @@ impl EditorSessions {
         responder: &Responder<PromptResponse, V1>,
     ) -> Result<EditorTurn, Error> {
         let session = self.session(&request.session_id)?;
-        let words = words_of(&request.prompt, &session.folder)?;
+        let words = words_of(&request.prompt, &session.folder, session.image_bytes_max)?;
         EditorTurn::begin(session, words, responder.cancellation())
     }
 

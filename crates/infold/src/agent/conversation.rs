@@ -10,7 +10,7 @@ use std::sync::Arc;
 use infold_agent::session::{AgentSession, NextStep};
 use infold_agent::setup::{AgentSetup, ApprovalQuestion, ApprovalReply, WhoIsAsked};
 use infold_agent::watch::{AgentEvent, Watcher};
-use infold_agent::{CodingAgent, SpokenBy, Stop, ThreadEntry};
+use infold_agent::{CodingAgent, Stop, ThreadEntry};
 use infold_core::compaction::CompactResult;
 use infold_core::gateway::ServerEntry;
 use infold_core::{SessionId, Thread};
@@ -394,6 +394,11 @@ impl Conversation {
         &self.engine
     }
 
+    /// Bytes of an image that can be sent.
+    pub fn image_bytes_max(&self) -> u64 {
+        self.invocation.in_force.settings.agent.image_bytes_max
+    }
+
     /// The settings and the environment, with the model that answers now.
     pub fn invocation(&self) -> &Invocation {
         &self.invocation
@@ -421,9 +426,4 @@ impl Conversation {
             finish_writing(&self.engine).await;
         }
     }
-}
-
-/// Words of a person.
-pub fn words(text: String) -> Vec<ThreadEntry> {
-    vec![ThreadEntry::User { text, by: SpokenBy::Person }]
 }

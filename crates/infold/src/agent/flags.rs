@@ -47,7 +47,7 @@ pub struct AgentFlags {
 impl AgentFlags {
     /// The words that are kept as they are, for a session to begin with.
     pub fn pinned(&self) -> impl Iterator<Item = ThreadEntry> {
-        self.pin.iter().map(|text| ThreadEntry::User { text: text.clone(), by: SpokenBy::PersonPinned })
+        self.pin.iter().map(|text| ThreadEntry::user(text.clone(), SpokenBy::PersonPinned))
     }
 }
 

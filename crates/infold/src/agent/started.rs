@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use infold_agent::image::with_data;
 use infold_agent::provider::entries_of;
 use infold_agent::record::{Beginning, SessionRecord};
 use infold_agent::session::{AgentSession, NextStep, NumberedRecord};
@@ -96,7 +97,7 @@ impl Started {
         let parent = engine.resolve_session(&Principal::local(), named).await.map_err(command_error)?;
         let session = load(engine, &parent).await?;
         let main = session.threads.get(&Thread::Main).map(|main| main.entries.clone()).unwrap_or_default();
-        let mut entries = main;
+        let mut entries = with_data(main, &session.images);
         let closing = infold_agent::provider::close_open_calls(&entries);
         entries.extend(closing);
         Ok(Self::new(Some(parent.to_string()), entries))

@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use infold_agent::points::RewindPoint;
+use infold_agent::{SpokenBy, ThreadEntry};
 use infold_chat::tones::Tone;
 use ratatui::text::Line;
 
+use super::attaching::WhichNamed;
 use super::items::{ChatItem, ChatLook, NoteKind, ShownAs};
 use super::overlay::{Overlay, OverlayKind};
 use super::state::ChatState;
 use super::{Chat, OpenOverlay};
-use crate::agent::{
-    CarriedOut, FilesThen, SayOutcome, SlashCommand, Typed, agent_sessions, carry_out, read_typed, words,
-};
+use crate::agent::{CarriedOut, FilesThen, SayOutcome, SlashCommand, Typed, agent_sessions, carry_out, read_typed};
 use crate::commands::sessions::now_ms;
 use crate::draw::{ago, one_line};
 
@@ -24,13 +24,18 @@ const KEYS: &str = "Keys:
   Esc or Ctrl-C interrupts; Ctrl-C twice or Ctrl-D leaves
   Ctrl-O or PageUp shows everything that happened, to be unfolded
   Up and Down go through what you said before; Tab takes a word that is offered
-  @ offers files
+  @ offers files; one that is an image is sent with your words, and so is one that you drop here
+  Ctrl-V takes the image on the clipboard
 While the agent is at work, what you send waits for its next request.";
 
 impl Chat {
     /// Enter was pressed.
     pub(super) async fn submit(&mut self) -> anyhow::Result<()> {
         (self.state.hint, self.state.completion) = (None, None);
+        if let Err(why) = self.attach_named(WhichNamed::All) {
+            self.state.hint = Some(why);
+            return Ok(());
+        }
         let text = self.state.editor.text();
         if text.trim().is_empty() {
             self.state.editor.clear();
@@ -61,7 +66,9 @@ impl Chat {
     /// Says words. If that does not work, they are in the input again.
     pub(super) async fn say(&mut self, text: String) {
         let records = self.conversation.agent().map(|agent| agent.session().records).unwrap_or_default();
-        match self.conversation.say(words(text.clone())).await {
+        let said =
+            ThreadEntry::User { text: text.clone(), by: SpokenBy::Person, images: self.attached.named_in(&text) };
+        match self.conversation.say(vec![said]).await {
             Ok(SayOutcome::Started) => {
                 self.state.add(ChatItem::Person(text.clone()));
                 self.state.working_since = Some(Instant::now());
@@ -71,6 +78,7 @@ impl Chat {
             Err(error) => {
                 self.state.note(NoteKind::Problem, format!("{error:#}"));
                 self.state.editor.set_text(&text);
+                self.show_attached();
                 return;
             }
         }
@@ -78,8 +86,24 @@ impl Chat {
         self.remember(text).await;
     }
 
+    /// Says what was given on the command line. If one of its images cannot be sent, it is in the input.
+    pub(super) async fn say_first(&mut self, first: &str) {
+        let typed = self.state.editor.text();
+        self.state.editor.set_text(first);
+        match self.attach_named(WhichNamed::All) {
+            Ok(()) => {
+                let words = self.state.editor.take();
+                self.state.editor.set_text(&typed);
+                self.show_attached();
+                self.say(words).await;
+            }
+            Err(why) => self.state.hint = Some(why),
+        }
+    }
+
     /// Keeps what was said for the next chat, without secrets.
     async fn remember(&mut self, text: String) {
+        let text = self.attached.as_typed(&text);
         let kept = match self.conversation.engine().scrub([text]).await {
             Ok([text]) => self.kept.add_to_history(text.as_str()),
             Err(error) => Err(error.into()),

@@ -306,7 +306,7 @@ pub fn of_log(live: &[NumberedRecord]) -> Vec<ChatItem> {
             | SessionRecord::Answered { thread: Thread::Main, entries, .. } => {
                 for entry in entries {
                     match entry {
-                        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => {
+                        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned, .. } => {
                             items.push(ChatItem::Person(text.clone()))
                         }
                         ThreadEntry::Assistant { text } => items.push(ChatItem::Model(text.clone())),
@@ -318,6 +318,7 @@ pub fn of_log(live: &[NumberedRecord]) -> Vec<ChatItem> {
                     }
                 }
             }
+            SessionRecord::Interrupted { thread: Thread::Main, said } => items.push(ChatItem::Model(said.clone())),
             SessionRecord::Result { thread: Thread::Main, entry, .. } => {
                 let of_branch = |call: &String| branches.iter().find(|branch| branch.call == *call);
                 match entry {
@@ -331,6 +332,11 @@ pub fn of_log(live: &[NumberedRecord]) -> Vec<ChatItem> {
                     }
                     _ => items.extend(finished(entry, &calls)),
                 }
+            }
+            SessionRecord::TakenBack { thread: Thread::Main, .. } => {
+                // It was the last that was said with an image, and nobody had answered.
+                let is_it = |item: &ChatItem| matches!(item, ChatItem::Person(text) if text.contains("[image "));
+                items.iter().rposition(is_it).map(|at| items.remove(at));
             }
             SessionRecord::Opened { thread: Thread::Main, call, branch, .. } => {
                 branches.push(OpenedBranch { call: call.clone(), id: branch.clone(), how: String::new() });

@@ -6,6 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use infold_agent::setup::ApprovalReply;
 use infold_chat::editor::EditorOutcome;
 
+use super::attaching::WhichNamed;
 use super::completion::{Completion, files_of};
 use super::overlay::OverlayOutcome;
 use super::{Chat, DRAFT_AFTER};
@@ -23,6 +24,10 @@ impl Chat {
                 self.is_over = true;
                 return Ok(());
             }
+            KeyCode::Char('v') if control => {
+                self.paste_image().await;
+                return Ok(());
+            }
             KeyCode::Char('o') if control => return self.open_transcript(),
             KeyCode::Char('l') if control => return self.redraw(self.screen.size()),
             KeyCode::PageUp => return self.open_transcript(),
@@ -37,7 +42,12 @@ impl Chat {
             return Ok(());
         }
         match self.state.editor.key(key) {
-            EditorOutcome::Changed => self.typed(),
+            EditorOutcome::Changed => {
+                if key.code == KeyCode::Char(' ') {
+                    self.attach_finished();
+                }
+                self.typed();
+            }
             EditorOutcome::Submit => self.submit().await?,
             EditorOutcome::Ignored => {}
         }
@@ -55,6 +65,13 @@ impl Chat {
         self.state.completion = Completion::of(&line, &word, &self.known);
     }
 
+    /// A blank was typed, or a word was taken: an image file that is named in front of it is attached.
+    fn attach_finished(&mut self) {
+        if let Err(why) = self.attach_named(WhichNamed::Finished) {
+            self.state.hint = Some(why);
+        }
+    }
+
     /// A key while words are offered. Returns whether it was meant for them.
     fn completion_key(&mut self, key: KeyEvent) -> bool {
         let Some(completion) = &mut self.state.completion else { return false };
@@ -65,6 +82,7 @@ impl Chat {
             KeyCode::Tab => {
                 let chosen = format!("{} ", completion.chosen());
                 self.state.editor.replace_word(&chosen);
+                self.attach_finished();
                 self.typed();
             }
             KeyCode::Enter if self.state.editor.text().trim_start().starts_with('/') && key.modifiers.is_empty() => {

@@ -16,8 +16,8 @@ use tokio::sync::mpsc;
 
 use super::items::{ChatItem, compact_words, of_log, what};
 use crate::agent::{
-    CarriedOut, Conversation, FaceEvent, PendingQuestion, RunEnding, SlashCommand, Typed, agent_sessions, carry_out,
-    read_typed, words,
+    CarriedOut, Conversation, FaceEvent, PendingQuestion, RunEnding, SlashCommand, Typed, agent_sessions, attach_named,
+    carry_out, read_typed,
 };
 use crate::draw::{ago, one_line};
 use crate::signals::Stops;
@@ -29,7 +29,7 @@ const SAID_ITEMS: usize = 10;
 /// Sessions and points that are listed.
 const LISTED_MAX: usize = 20;
 /// What `/help` says of keys.
-const KEYS: &str = "Each line that you type is sent. While the agent is at work, it waits for its next request.
+const KEYS: &str = "Each line that you type is sent, with the image files that it names as @FILE. While the agent is at work, it waits for its next request.
 Ctrl-C interrupts the agent, or leaves if it rests; the end of the input (Ctrl-D) leaves.";
 
 /// A conversation, line by line.
@@ -120,7 +120,15 @@ impl PlainChat {
     }
 
     async fn say(&mut self, text: String) -> anyhow::Result<()> {
-        match self.conversation.say(words(text)).await {
+        let (folder, bytes_max) = (self.conversation.folder().to_owned(), self.conversation.image_bytes_max());
+        let said = match attach_named(&text, &folder, bytes_max) {
+            Ok(said) => said,
+            Err(error) => return print(&format!("That was not said: {error:#}")),
+        };
+        for image in (1..).zip(said.images()).map(|(number, image)| image.label(number)) {
+            print(&format!("With it goes {image}."))?;
+        }
+        match self.conversation.say(vec![said]).await {
             Ok(crate::agent::SayOutcome::Started) => self.is_working = true,
             Ok(crate::agent::SayOutcome::Waiting) => print("This waits for the model's next request.")?,
             Err(error) => print(&format!("That was not said: {error:#}"))?,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use infold_agent::record::Beginning;
 use infold_agent::setup::WhoIsAsked;
-use infold_agent::{CodingAgent, SpokenBy, Stop, ThreadEntry};
+use infold_agent::{CodingAgent, Stop, ThreadEntry};
 use infold_core::gateway::{SchemaBounds, problems_of};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +50,7 @@ const CORRECTIONS_MAX: u32 = 3;
         ("infold exec --resume 5b24 'now the docs'", "go on with a session"),
         ("infold exec --pin 'never touch vendor/' 'update the licences'", "words that no compaction shortens"),
         ("infold exec --from session.jsonl 'go on'", "take over a session of Claude Code, Codex or OpenCode"),
+        ("infold exec --image screen.png 'why is the button cut off?'", ""),
         ("infold exec --json --output-schema answer.json 'list the TODOs'", ""),
     ],
 ))]
@@ -59,6 +60,9 @@ pub struct ExecArgs {
     pub prompt: Vec<String>,
     #[command(flatten)]
     pub agent: AgentFlags,
+    /// An image that is sent with the prompt: PNG, JPEG, GIF or WebP; can be repeated
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub image: Vec<PathBuf>,
     /// A file with the JSON schema that the last answer has to keep to
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output_schema: Option<PathBuf>,
@@ -91,7 +95,7 @@ impl RunEnd {
         match self {
             Self::Done => 0,
             Self::Stopped(Stop::Limit(_)) | Self::OutOfTime(_) => 5,
-            Self::Stopped(Stop::Model { .. }) => 6,
+            Self::Stopped(Stop::Model { .. } | Stop::ImagesRefused { .. }) => 6,
             Self::WrongForm(_) => 7,
             Self::Stopped(Stop::Full(_)) => 8,
             Self::Stopped(Stop::Cancelled) => 130,
@@ -143,11 +147,12 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     invocation.warn_of_testing();
     let mut stops = Stops::catch()?;
     let prompt = input::prompt(&args.prompt)?;
+    let images = input::images(&args.image, invocation.in_force.settings.agent.image_bytes_max)?;
     let schema = input::schema(args.output_schema.as_deref())?;
     let folder = folder_of(args.agent.folder.as_deref(), invocation)?;
     let engine = parts::engine(&invocation.data_folder()?, &invocation.in_force.settings)?;
     let started = Started::of(&args.agent, invocation, &engine, &folder).await?;
-    if prompt.is_none() && !started.has_work() {
+    if prompt.is_none() && images.is_empty() && !started.has_work() {
         return Err(Refused::new("nothing to do").hint("say what to do: infold exec 'fix the failing test'").into());
     }
     keep_model(&args.agent, started.session.beginning.as_ref(), invocation);
@@ -180,7 +185,7 @@ async fn exec(args: &ExecArgs, invocation: &mut Invocation) -> anyhow::Result<u8
     let agent = CodingAgent::new(ready.setup, started.session);
     let mut opening = started.taken_over;
     opening.extend(args.agent.pinned());
-    opening.extend(prompt.map(|text| ThreadEntry::User { text, by: SpokenBy::Person }));
+    opening.extend(input::words(prompt, images));
     let working = work(&agent, beginning, opening, schema.as_ref(), &args.agent.skill);
     tokio::pin!(working);
     let early = tokio::select! {

@@ -23,6 +23,8 @@ pub struct AgentPart {
     pub context_note: f64,
     pub words_chars_max: usize,
     pub summary_chars_max: usize,
+    pub image_bytes_max: u64,
+    pub images_bytes_max: u64,
     pub compactions_max: u32,
     pub approval: AgentApproval,
     pub allow: Vec<String>,

@@ -111,6 +111,7 @@ impl<'a> PlayedModel<'a> {
             let hello = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(can);
             let met = connection.send_request(hello).block_task().await?;
             assert_eq!(met.protocol_version, ProtocolVersion::V1);
+            assert!(met.agent_capabilities.prompt_capabilities.image, "images are taken");
             Ok(what(Editor { connection, learnt, process }).await)
         });
         let done = tokio::time::timeout(PATIENCE * 3, playing).await.expect("the editor is done in time").unwrap();

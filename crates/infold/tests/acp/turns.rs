@@ -2,12 +2,13 @@
 
 use agent_client_protocol::v1::schema::{
     ClientCapabilities, ClientSessionCapabilities, ContentBlock, EmbeddedResource, EmbeddedResourceResource,
-    NoticeCapabilities, ResourceLink, StopReason, TextResourceContents,
+    ImageContent, NoticeCapabilities, ResourceLink, StopReason, TextResourceContents,
 };
 use infold_testkit::model::{Fault, Script, Step};
 use serde_json::{Value, json};
 
 use super::editor::{ALLOWS, PlayedModel, until};
+use crate::agent::images::{files, png};
 use crate::agent::scene::{ASKED, Scene, calls, opening, result_of, returning};
 
 #[tokio::test]
@@ -191,4 +192,25 @@ async fn without_a_key_a_session_says_which_variable_to_set() {
             assert!(error.message.contains("set the variable MY_OWN_KEY"), "{error:?}");
         })
         .await;
+}
+
+#[tokio::test]
+async fn images_of_a_prompt_are_sent_and_named_in_the_words() {
+    let scene = Scene::start(Script::new([Step::text("A button.")])).await;
+    PlayedModel::new(&scene, ALLOWS)
+        .does(async |editor| {
+            let session = editor.begin(&scene).await;
+            let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, png(5, 3_000));
+            let image = ImageContent::new(encoded, "image/png").uri("file:///tmp/my%20screen.png".to_owned());
+            let blocks = vec!["See ".into(), ContentBlock::Image(image), " there.".into()];
+            assert_eq!(editor.prompt(&session, blocks).await.unwrap(), StopReason::EndTurn);
+            let broken = ContentBlock::Image(ImageContent::new("aGVsbG8=", "image/png"));
+            let refused = editor.prompt(&session, vec!["See ".into(), broken]).await.unwrap_err();
+            assert!(refused.message.contains("PNG, JPEG, GIF and WebP"), "{refused:?}");
+        })
+        .await;
+    let turns = scene.turns();
+    assert_eq!(turns.len(), 1);
+    assert_eq!(files(&turns[0]), [png(5, 3_000)]);
+    assert!(turns[0].holds("See [image 1: my screen.png, 1200×800, 4 KB] there."), "{}", turns[0].shape());
 }

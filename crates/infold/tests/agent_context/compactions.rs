@@ -4,6 +4,7 @@ use infold_testkit::model::{Fault, Script, Step};
 use serde_json::json;
 
 use super::scene::{AgentScene, lines};
+use crate::agent::images::{files, sized};
 
 /// A window that holds a few files.
 const SMALL: [&str; 5] = [
@@ -108,4 +109,25 @@ async fn enh_7_what_a_person_pins_stays_word_for_word_where_other_words_are_shor
     assert!(!last.holds(&said) && last.holds("pinned items follow below, word for word"), "{}", last.body);
     scene.exec(&["--resume", &run.session(), "And now?"]).await.done();
     assert!(scene.last_turn().holds(&pinned));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_of_a_person_stays_through_compactions_and_one_beyond_the_bound_is_named() {
+    let settings = [&SMALL[..], &["agent.images_bytes_max=12000"]].concat();
+    let scene = AgentScene::start(reading(20).then([Step::text("Still there.")]), &settings).await;
+    (0..20).for_each(|file| scene.write(&format!("file_{file}.txt"), &lines(file, 150)));
+    let (old, new) = (sized((300, 200), 1, 5_500), sized((300, 200), 2, 4_000));
+    std::fs::write(scene.path("old.png"), &old).unwrap();
+    std::fs::write(scene.path("new.png"), &new).unwrap();
+
+    let run = scene.exec(&["--image", "old.png", "--image", "new.png", "look at all files"]).await.done();
+
+    assert!(run.of("compacted").len() > 1, "{:?}", run.of("compacted"));
+    assert_eq!(files(&scene.turns()[0]), [old, new.clone()]);
+    let last = scene.last_turn();
+    assert_eq!(files(&last), std::slice::from_ref(&new), "half of the bound is kept, the newest first");
+    assert!(last.holds("no room for them: old.png, 300×200, 6 KB"), "{}", last.shape());
+    assert!(last.holds("[image 1: old.png, 300×200, 6 KB]"), "the words are kept: {}", last.shape());
+    scene.exec(&["--resume", &run.session(), "And now?"]).await.done();
+    assert_eq!(files(&scene.last_turn()), [new]);
 }

@@ -6,6 +6,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use super::scene::{ChatScene, greeting_model};
+use crate::agent::images::{files, png, put};
 use crate::support::PATIENCE;
 
 struct PlainTerminal {
@@ -81,4 +82,19 @@ async fn at_the_end_of_its_input_it_finishes_its_turn_and_refuses_what_it_would_
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(chat.scene.file("greeting.txt").exists());
     plain.lines.next_line().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_image_that_a_line_names_goes_along() {
+    let chat = ChatScene::start(greeting_model()).await;
+    put(&chat.scene, "shot.png", &png(1, 3_000));
+    put(&chat.scene, "text.png", b"hello");
+    let mut plain = PlainTerminal::open(&chat, &[]);
+    plain.until("/help lists commands").await;
+    plain.say("Hello @text.png").await;
+    plain.until("That was not said: text.png is no image").await;
+    plain.say("Hello @shot.png").await;
+    plain.until("With it goes [image 1: shot.png, 1200×800, 4 KB].").await;
+    plain.until("Hello yourself.").await;
+    assert_eq!(files(&chat.scene.turns()[0]), [png(1, 3_000)]);
 }

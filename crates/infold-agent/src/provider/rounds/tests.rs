@@ -2,11 +2,13 @@
 
 use serde_json::json;
 
-use super::{OwnReasoning, Said, SentIds, close_open_calls, rounds};
+use super::{Said, SentIds, close_open_calls, rounds};
+use crate::image::KnownImages;
+use crate::provider::{Effort, Prompt};
 use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
 fn user(text: &str) -> ThreadEntry {
-    ThreadEntry::User { text: text.to_owned(), by: SpokenBy::Person }
+    ThreadEntry::user(text, SpokenBy::Person)
 }
 
 fn call(id: &str) -> ThreadEntry {
@@ -20,7 +22,17 @@ fn result(id: &str, text: &str) -> ThreadEntry {
 
 /// One line a round: results, words, and what the model said.
 fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
-    let own = OwnReasoning { model: "m", types: &["thinking"] };
+    let prompt = Prompt {
+        model: "m",
+        session: "",
+        system: "",
+        breakpoints: &[],
+        tools: &[],
+        entries,
+        images: &KnownImages::new(),
+        max_output_tokens: 1,
+        reasoning: Effort::Off,
+    };
     let line = |round: &super::Round<'_>| {
         let results: Vec<String> =
             round.results.iter().map(|result| format!("{}={}", result.id, result.text)).collect();
@@ -33,9 +45,10 @@ fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
                 Said::Call(call) => format!("{}()", call.id),
             })
             .collect();
-        format!("{} | {} | {}", results.join(" "), round.words.join(" "), said.join(" "))
+        let words: Vec<&str> = round.words.iter().map(|words| words.text).collect();
+        format!("{} | {} | {}", results.join(" "), words.join(" "), said.join(" "))
     };
-    rounds(entries, &own).iter().map(line).collect()
+    rounds(&prompt, &["thinking"]).iter().map(line).collect()
 }
 
 #[test]

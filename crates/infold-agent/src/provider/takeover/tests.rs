@@ -38,8 +38,8 @@ fn result(id: &str, text: &str, held: HeldContent) -> Kind {
 /// One line an entry.
 fn drawn(entries: &[ThreadEntry]) -> Vec<String> {
     let line = |entry: &ThreadEntry| match entry {
-        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned } => format!("person: {text}"),
-        ThreadEntry::User { text, by: SpokenBy::Agent } => format!("agent: {text}"),
+        ThreadEntry::User { text, by: SpokenBy::Person | SpokenBy::PersonPinned, .. } => format!("person: {text}"),
+        ThreadEntry::User { text, by: SpokenBy::Agent, .. } => format!("agent: {text}"),
         ThreadEntry::Assistant { text } => format!("model: {text}"),
         ThreadEntry::Reasoning { .. } => "reasoning".to_owned(),
         ThreadEntry::Call { id, tool, arguments } => format!("call {id} {tool} {arguments}"),
@@ -131,7 +131,7 @@ fn recordings_of_real_clients_become_requests_that_every_provider_takes() {
         assert!(matches!(entries[0], ThreadEntry::User { .. }), "{file:?}");
         assert_eq!(close_open_calls(&entries), [], "{file:?}");
         assert!(!entries.iter().any(|entry| matches!(entry, ThreadEntry::Reasoning { .. })));
-        entries.push(ThreadEntry::User { text: "Go on.".to_owned(), by: SpokenBy::Person });
+        entries.push(ThreadEntry::user("Go on.".to_owned(), SpokenBy::Person));
         for (api, strict) in [
             (ProviderApi::Anthropic, Api::Messages),
             (ProviderApi::Responses, Api::Responses),
@@ -145,6 +145,7 @@ fn recordings_of_real_clients_become_requests_that_every_provider_takes() {
                 breakpoints: &[5],
                 tools: &tools,
                 entries: &entries,
+                images: &crate::image::KnownImages::new(),
                 max_output_tokens: 1_000,
                 reasoning: Effort::Off,
             };

@@ -1,8 +1,11 @@
 //! Threads for the other tests.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::image::{AttachedImage, KnownImages};
 use crate::provider::{Effort, Prompt, ProviderApi, ToolDefinition, outgoing_body, request_body};
 use crate::{ResultOutcome, SpokenBy, ThreadEntry};
 
@@ -14,6 +17,23 @@ const BREAKPOINTS: [usize; 2] = [25, SYSTEM.len()];
 pub(super) const APIS: [ProviderApi; 4] =
     [ProviderApi::Anthropic, ProviderApi::Responses, ProviderApi::Chat, ProviderApi::Ollama];
 
+/// The bytes of the one image that entries here have.
+static IMAGES: LazyLock<KnownImages> = LazyLock::new(|| {
+    let image = image();
+    [(image.id, image.data.clone().unwrap())].into()
+});
+
+/// A PNG, as far as anybody looks.
+pub(super) fn image() -> AttachedImage {
+    let png = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &[0, 0, 4, 0xb0, 0, 0, 3, 0x20], &[0; 9]].concat();
+    AttachedImage::of_file("shot.png", &png, 1_000).unwrap()
+}
+
+/// Words with the image, twice.
+pub(super) fn with_images(text: &str) -> ThreadEntry {
+    crate::image::said_with(text, vec![image(), image()])
+}
+
 pub(super) fn tools() -> Vec<ToolDefinition> {
     let tool = |name: &str, field: &str| ToolDefinition {
         name: name.to_owned(),
@@ -24,7 +44,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
 }
 
 pub(super) fn user(text: &str) -> ThreadEntry {
-    ThreadEntry::User { text: text.to_owned(), by: SpokenBy::Person }
+    ThreadEntry::user(text, SpokenBy::Person)
 }
 
 pub(super) fn said(text: &str) -> ThreadEntry {
@@ -69,7 +89,7 @@ pub(super) fn rich(api: ProviderApi) -> Vec<ThreadEntry> {
         result("call_2", "run", "", ResultOutcome::Succeeded),
         result("call_1", "read", "fn main() {}", ResultOutcome::Succeeded),
         result("call_3", "run", "the arguments are no JSON", ResultOutcome::Failed),
-        ThreadEntry::User { text: "Budget: half is left.".to_owned(), by: SpokenBy::Agent },
+        ThreadEntry::user("Budget: half is left.".to_owned(), SpokenBy::Agent),
         said("The file is fine."),
         said("  \n"),
         user("Then what?"),
@@ -85,6 +105,7 @@ pub(super) fn prompt<'a>(entries: &'a [ThreadEntry], tools: &'a [ToolDefinition]
         breakpoints: &BREAKPOINTS,
         tools,
         entries,
+        images: &IMAGES,
         max_output_tokens: 8_000,
         reasoning: Effort::Medium,
     }
@@ -115,7 +136,8 @@ pub(super) fn any_entry() -> impl Strategy<Value = ThreadEntry> {
     ];
     let outcome = prop_oneof![Just(ResultOutcome::Succeeded), Just(ResultOutcome::Failed)];
     prop_oneof![
-        2 => text.clone().prop_map(|text| ThreadEntry::User { text, by: SpokenBy::Person }),
+        2 => text.clone().prop_map(|text| ThreadEntry::user(text, SpokenBy::Person)),
+        1 => text.clone().prop_map(|text| with_images(&text)),
         2 => text.clone().prop_map(|text| ThreadEntry::Assistant { text }),
         1 => Just(ThreadEntry::Reasoning { sealed: json!({"type": "thinking"}), model: "model-0".to_owned() }),
         3 => (id.clone(), tool.clone(), arguments).prop_map(|(id, tool, arguments)| ThreadEntry::Call { id, tool, arguments }),

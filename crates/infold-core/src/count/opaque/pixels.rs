@@ -15,7 +15,9 @@ const TILE_TOKENS: u64 = 140;
 /// The size of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pixels {
+    /// Columns.
     pub width: u32,
+    /// Rows.
     pub height: u32,
 }
 
@@ -43,12 +45,16 @@ impl Pixels {
 
 /// The size of a PNG, JPEG, GIF or WebP in base64; `None` if it cannot be read.
 pub fn pixels_of_image(base64: &str) -> Option<Pixels> {
-    let bytes = decoded(&base64[..base64.len().min(HEAD_CHARS_MAX)]);
-    let size = match &bytes[..] {
-        [0x89, b'P', b'N', b'G', ..] => sides(be32(&bytes, 16)?, be32(&bytes, 20)?),
-        [b'G', b'I', b'F', ..] => sides(le16(&bytes, 6)?, le16(&bytes, 8)?),
-        [b'R', b'I', b'F', b'F', ..] => webp(&bytes)?,
-        [0xff, 0xd8, ..] => jpeg(&bytes)?,
+    pixels_of_file(&decoded(&base64[..base64.len().min(HEAD_CHARS_MAX)]))
+}
+
+/// The size of a PNG, JPEG, GIF or WebP, from the beginning of its file; `None` if it cannot be read.
+pub fn pixels_of_file(bytes: &[u8]) -> Option<Pixels> {
+    let size = match bytes {
+        [0x89, b'P', b'N', b'G', ..] => sides(be32(bytes, 16)?, be32(bytes, 20)?),
+        [b'G', b'I', b'F', ..] => sides(le16(bytes, 6)?, le16(bytes, 8)?),
+        [b'R', b'I', b'F', b'F', ..] => webp(bytes)?,
+        [0xff, 0xd8, ..] => jpeg(bytes)?,
         _ => return None,
     };
     (size.width > 0 && size.height > 0).then_some(size)

@@ -1,13 +1,17 @@
 //! The words of prompts.
 
 use agent_client_protocol::v1::schema::{
-    BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink, TextResourceContents,
+    AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceLink, TextResourceContents,
 };
 
 use super::*;
 
 fn words(blocks: &[ContentBlock]) -> String {
-    words_of(blocks, Path::new("/project")).unwrap_or_else(|error| format!("error: {}", error.message))
+    match words_of(blocks, Path::new("/project"), 1_000) {
+        Ok(ThreadEntry::User { text, .. }) => text,
+        Ok(other) => panic!("{other:?}"),
+        Err(error) => format!("error: {}", error.message),
+    }
 }
 
 #[test]
@@ -34,11 +38,8 @@ fn what_the_agent_does_not_take_is_refused() {
     assert_eq!(words(&[]), "error: the prompt is empty");
     assert_eq!(words(&["  \n".into()]), "error: the prompt is empty");
     let image = ContentBlock::Image(ImageContent::new("AAAA", "image/png"));
-    assert_eq!(words(&["see ".into(), image]), "error: this agent takes text and files, no images and no sound");
-}
-
-#[test]
-fn a_percent_sign_that_is_no_number_stays() {
-    assert_eq!(decoded("/a%2Fb%zz%"), "/a/b%zz%");
-    assert_eq!(decoded("/%C3%BC%e2"), "/ü\u{fffd}");
+    let refused = "error: image is no image that can be sent: those are PNG, JPEG, GIF and WebP";
+    assert_eq!(words(&["see ".into(), image]), refused);
+    let sound = ContentBlock::Audio(AudioContent::new("AAAA", "audio/wav"));
+    assert_eq!(words(&["hear ".into(), sound]), "error: this agent takes text, files and images, no sound");
 }

@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
     ContentChunk, Cost, NoticeSeverity, PromptResponse, SessionUpdate, StopReason, UsageUpdate,
 };
 use agent_client_protocol::{Error, RequestCancellation};
-use infold_agent::Stop;
+use infold_agent::{Stop, ThreadEntry};
 use infold_core::compaction::CompactResult;
 use infold_core::grouped;
 use tokio::sync::OwnedMutexGuard;
@@ -20,7 +20,7 @@ use crate::acp::commands;
 use crate::acp::errors::{end_of, error_of, not_open, under_way};
 use crate::acp::permission;
 use crate::acp::replay::{Replayed, replayed};
-use crate::agent::{FaceEvent, PendingQuestion, RunEnding, words};
+use crate::agent::{FaceEvent, PendingQuestion, RunEnding};
 
 /// How often a cancelled turn is interrupted until it ends. A run that is only just beginning takes no notice.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ const INTERRUPT_EVERY: Duration = Duration::from_millis(20);
 pub struct EditorTurn {
     session: Arc<EditorSession>,
     talk: OwnedMutexGuard<Option<Talk>>,
-    words: String,
+    words: ThreadEntry,
     cancelled: CancellationToken,
     /// The editor has cancelled the request, which means the same.
     withdrawn: RequestCancellation,
@@ -37,7 +37,11 @@ pub struct EditorTurn {
 
 impl EditorTurn {
     /// Begins a turn, if none is under way.
-    pub fn begin(session: Arc<EditorSession>, words: String, withdrawn: RequestCancellation) -> Result<Self, Error> {
+    pub fn begin(
+        session: Arc<EditorSession>,
+        words: ThreadEntry,
+        withdrawn: RequestCancellation,
+    ) -> Result<Self, Error> {
         let talk = Arc::clone(&session.talk).try_lock_owned().map_err(|_| under_way())?;
         let cancelled = session.fresh_turn();
         Ok(Self { session, talk, words, cancelled, withdrawn })
@@ -45,7 +49,7 @@ impl EditorTurn {
 
     /// Takes it to its end.
     pub async fn take(self, editor: &Editor) -> Result<PromptResponse, Error> {
-        let Self { session, mut talk, words: prompt, cancelled, withdrawn } = self;
+        let Self { session, mut talk, words, cancelled, withdrawn } = self;
         let talk = talk.as_mut().ok_or_else(|| not_open(&session.id.0))?;
         let called_off = async {
             withdrawn.cancelled().await;
@@ -53,10 +57,10 @@ impl EditorTurn {
             std::future::pending::<()>().await;
         };
         let worked = async {
-            match commands::typed(&prompt) {
+            match commands::typed(words_in(&words)) {
                 Some(command) => command?.carry_out(&session, talk, &cancelled, editor).await,
                 None => {
-                    talk.conversation.say(words(prompt.clone())).await.map_err(|error| error_of(&error))?;
+                    talk.conversation.say(vec![words.clone()]).await.map_err(|error| error_of(&error))?;
                     talk.follow(&session, &cancelled, editor).await
                 }
             }
@@ -214,5 +218,16 @@ async fn interruption_due(cancelled: &CancellationToken) {
     match cancelled.is_cancelled() {
         true => tokio::time::sleep(INTERRUPT_EVERY).await,
         false => cancelled.cancelled().await,
+    }
+}
+
+/// What a prompt says.
+fn words_in(prompt: &ThreadEntry) -> &str {
+    match prompt {
+        ThreadEntry::User { text, .. } => text,
+        ThreadEntry::Assistant { .. }
+        | ThreadEntry::Reasoning { .. }
+        | ThreadEntry::Call { .. }
+        | ThreadEntry::Result { .. } => "",
     }
 }

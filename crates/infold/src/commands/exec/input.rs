@@ -1,10 +1,13 @@
 //! What a run is asked: the prompt, standard input, the schema of the answer, the folder.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use infold_agent::image::{AttachedImage, said_with};
+use infold_agent::{SpokenBy, ThreadEntry};
 use serde_json::Value;
 
+use crate::agent::read_image;
 use crate::failure::Refused;
 
 /// Most bytes of standard input.
@@ -24,6 +27,19 @@ pub fn prompt(words: &[String]) -> anyhow::Result<Option<String>> {
     }
     let prompt = parts.join("\n\n").trim().to_owned();
     Ok((!prompt.is_empty()).then_some(prompt))
+}
+
+/// The images that are sent with it.
+pub fn images(files: &[PathBuf], bytes_max: u64) -> anyhow::Result<Vec<AttachedImage>> {
+    files.iter().map(|file| read_image(file, bytes_max)).collect()
+}
+
+/// What is said; `None` if nothing is.
+pub fn words(prompt: Option<String>, images: Vec<AttachedImage>) -> Option<ThreadEntry> {
+    match (prompt, images.is_empty()) {
+        (prompt, true) => prompt.map(|text| ThreadEntry::user(text, SpokenBy::Person)),
+        (prompt, false) => Some(said_with(&prompt.unwrap_or_default(), images)),
+    }
 }
 
 fn standard_input() -> anyhow::Result<String> {

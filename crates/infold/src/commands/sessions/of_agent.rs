@@ -123,6 +123,10 @@ fn row(log: &ListedLog, records: &[NumberedRecord]) -> AgentSessionRow {
             | SessionRecord::Folded { .. }
             | SessionRecord::Compacted { .. }
             | SessionRecord::Noted { .. }
+            | SessionRecord::Image { .. }
+            | SessionRecord::Interrupted { .. }
+            | SessionRecord::TakenBack { .. }
+            | SessionRecord::ImagesLeftOut { .. }
             | SessionRecord::SkillUsed { .. }
             | SessionRecord::Rewound { .. }
             | SessionRecord::Finished { .. } => {}
@@ -147,6 +151,10 @@ fn says_all(records: &[NumberedRecord], words: &[String]) -> bool {
             | SessionRecord::Folded { .. }
             | SessionRecord::Compacted { .. }
             | SessionRecord::Noted { .. }
+            | SessionRecord::Image { .. }
+            | SessionRecord::Interrupted { .. }
+            | SessionRecord::TakenBack { .. }
+            | SessionRecord::ImagesLeftOut { .. }
             | SessionRecord::SkillUsed { .. }
             | SessionRecord::Rewound { .. }
             | SessionRecord::Finished { .. } => &[],
