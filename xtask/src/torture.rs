@@ -25,6 +25,8 @@ struct Extent {
     images: u64,
     /// Lives of the daemon on a disk that fails now and then.
     faults: u64,
+    /// Faults of the servers and daemons of a cluster.
+    cluster_faults: u64,
     /// Seconds for each target of fuzzing.
     fuzz_seconds: u64,
     /// Requests of the soak.
@@ -32,12 +34,26 @@ struct Extent {
 }
 
 /// About ten times what the test command does.
-const USUAL: Extent =
-    Extent { cases: 20_000, kills: 5_000, images: 100_000, faults: 100, fuzz_seconds: 300, soak: 20_000 };
+const USUAL: Extent = Extent {
+    cases: 20_000,
+    kills: 5_000,
+    images: 100_000,
+    faults: 100,
+    cluster_faults: 200,
+    fuzz_seconds: 300,
+    soak: 20_000,
+};
 
 /// What a release is held to.
-const LONG: Extent =
-    Extent { cases: 100_000, kills: 10_000, images: 1_000_000, faults: 1_000, fuzz_seconds: 1_800, soak: 200_000 };
+const LONG: Extent = Extent {
+    cases: 100_000,
+    kills: 10_000,
+    images: 1_000_000,
+    faults: 1_000,
+    cluster_faults: 2_000,
+    fuzz_seconds: 1_800,
+    soak: 200_000,
+};
 
 /// What `cargo xtask torture` takes.
 #[derive(Debug, clap::Args)]
@@ -54,6 +70,9 @@ pub struct TortureArguments {
     /// How many lives of the daemon have a disk that fails now and then.
     #[arg(long)]
     faults: Option<u64>,
+    /// How many faults the servers and daemons of a cluster have.
+    #[arg(long)]
+    cluster_faults: Option<u64>,
     /// How many seconds each target is fuzzed.
     #[arg(long)]
     fuzz_seconds: Option<u64>,
@@ -81,6 +100,7 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
     let kills = arguments.kills.unwrap_or(usual.kills).to_string();
     let images = arguments.images.unwrap_or(usual.images).to_string();
     let faults = arguments.faults.unwrap_or(usual.faults).to_string();
+    let cluster_faults = arguments.cluster_faults.unwrap_or(usual.cluster_faults).to_string();
     let fuzz_seconds = arguments.fuzz_seconds.unwrap_or(usual.fuzz_seconds).to_string();
     let soak = arguments.soak.unwrap_or(usual.soak).to_string();
 
@@ -105,6 +125,11 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
             "disk faults",
             format!("{faults} lives of the daemon"),
             test(&of_program("program", "trouble::faults"), ("INFOLD_FAULTS", &faults)),
+        ),
+        (
+            "cluster",
+            format!("{cluster_faults} faults of three servers and three daemons"),
+            test(&of_program("program", "cluster::faults"), ("INFOLD_CLUSTER_FAULTS", &cluster_faults)),
         ),
         (
             "fuzzing",

@@ -177,9 +177,10 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
     }
     let done = done.lock().await;
     println!(
-        "{faults} faults, {} openings and {} folds acknowledged, back within {slowest:?}",
+        "figures: {faults} faults, {} openings and {} folds acknowledged, work went on at the latest {:.1} s after a fault",
         done.opened.len(),
-        done.folded.len()
+        done.folded.len(),
+        slowest.as_secs_f64()
     );
     assert!(done.folded.len() > 10, "work went on");
     check(&daemons, &done).await;
