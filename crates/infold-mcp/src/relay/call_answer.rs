@@ -149,7 +149,7 @@ fn write_block(block: &ContentBlock, written: &mut Vec<u8>) -> serde_json::Resul
     }
 }
 
-/// Writes a value behind what stands before it.
+/// Writes a value, and something before it.
 fn add(before: &[u8], value: &impl serde::Serialize, written: &mut Vec<u8>) -> serde_json::Result<()> {
     written.extend_from_slice(before);
     serde_json::to_writer(written, value)

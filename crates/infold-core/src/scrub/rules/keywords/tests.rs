@@ -1,3 +1,5 @@
+//! Keywords are found as by a search of each at each place.
+
 use std::convert::Infallible;
 
 use proptest::prelude::*;

@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Version};
 
 /// The longest head.
 const HEAD_BYTES_MAX: usize = 256 << 10;
@@ -106,22 +106,22 @@ impl AnswerHead {
             let (Ok(name), Ok(value)) = (name, value) else { return Err(NoAnswer("its answer has an odd header")) };
             headers.append(name, value);
         }
-        let is_newest = read.version == Some(1);
+        let version = if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 };
         let says = |word: &str| has_word(&headers, &CONNECTION, word);
-        let is_kept = if is_newest { !says("close") } else { says("keep-alive") };
-        let body = body_of(status, &headers, is_newest)?;
+        let is_kept = if version == Version::HTTP_11 { !says("close") } else { says("keep-alive") };
+        let body = body_of(status, &headers, version)?;
         Ok(Self { status, headers, body, is_kept })
     }
 }
 
 /// How a body is delimited.
-fn body_of(status: StatusCode, headers: &HeaderMap, is_newest: bool) -> Result<AnswerBody, NoAnswer> {
+fn body_of(status: StatusCode, headers: &HeaderMap, version: Version) -> Result<AnswerBody, NoAnswer> {
     if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) || status.is_informational() {
         return Ok(AnswerBody::Length(0));
     }
     if headers.contains_key(TRANSFER_ENCODING) {
-        let is_chunked = is_newest && last_word(headers, &TRANSFER_ENCODING).eq_ignore_ascii_case(b"chunked");
-        return if is_chunked {
+        let is_chunked = last_word(headers, &TRANSFER_ENCODING).eq_ignore_ascii_case(b"chunked");
+        return if is_chunked && version == Version::HTTP_11 {
             Ok(AnswerBody::Chunks(ChunkPlace::Size))
         } else {
             Err(NoAnswer("its answer is in an encoding that nobody asked for"))

@@ -1,3 +1,5 @@
+//! Answers whose bodies end in every way that HTTP has, cut at every place; and those that do not end as they say.
+
 use super::*;
 
 /// Reads an answer whose bytes come in these pieces, after which the connection is closed. Returns its status, its body and
