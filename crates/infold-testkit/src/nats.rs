@@ -10,6 +10,7 @@ mod config;
 mod link;
 mod monitor;
 mod node;
+mod placement;
 mod process;
 mod server;
 mod shared;

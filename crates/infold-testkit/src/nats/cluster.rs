@@ -12,15 +12,20 @@ use super::config::{NODES_MAX, NodeConfig, NodePorts, Passwords, node_name};
 use super::link::{Link, LinkState};
 use super::monitor::{Monitor, until_some};
 use super::node::NatsNode;
+use super::placement::until_streams_can_be_placed;
 use super::server::{fresh_rng, with_other_ports};
-use super::{NATS_USER, NatsSetup};
+use super::{NATS_USER, NatsSetup, Storage};
 use crate::TempFolder;
+
+/// Connections that two servers have: a pool of three, and one for their own account. Until all are there, servers that
+/// both connected to each other may drop some, and forget for a while what the other can keep.
+const ROUTES_OF_PAIR: u64 = 4;
 
 /// Servers that know each other. They are killed when this is dropped. Nodes are counted from 0.
 #[derive(Debug)]
 pub struct NatsCluster {
     members: Vec<Member>,
-    routes: Vec<Route>,
+    routes: Vec<ServerRoute>,
     passwords: Passwords,
     monitor: Monitor,
     /// Removed after the servers are dead: fields are dropped in this order.
@@ -45,7 +50,7 @@ enum Condition {
 
 /// The way by which one server connects to another.
 #[derive(Debug)]
-struct Route {
+struct ServerRoute {
     from: usize,
     to: usize,
     link: Link,
@@ -67,11 +72,11 @@ impl NatsCluster {
         let folder = TempFolder::new()?;
         let mut rng = fresh_rng()?;
         let passwords = Passwords::new(setup, &mut rng);
-        let ports = (0..nodes).map(|_| NodePorts::free(&mut rng)).collect::<Result<Vec<_>>>()?;
+        let ports = NodePorts::free(nodes, &mut rng)?;
         let mut routes = Vec::new();
         for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
             if from != to {
-                routes.push(Route { from, to, link: Link::start(ports[to].route).await? });
+                routes.push(ServerRoute { from, to, link: Link::start(ports[to].route).await? });
             }
         }
         let mut members = Vec::new();
@@ -87,6 +92,10 @@ impl NatsCluster {
         }
         let cluster = Self { members, routes, passwords, monitor: Monitor::new()?, _folder: folder };
         cluster.until_ready().await?;
+        if setup.storage != Storage::Off {
+            let url = cluster.members[0].node.client_url();
+            until_streams_can_be_placed(&url, &cluster.passwords.expected, nodes).await?;
+        }
         Ok(cluster)
     }
 
@@ -169,7 +178,7 @@ impl NatsCluster {
     /// rest, if it is among these itself.
     pub async fn leader_of(&self, stream: &str) -> Option<usize> {
         let mut named = Vec::new();
-        for member in self.members.iter().filter(|member| member.is_reachable()) {
+        for member in self.reachable() {
             named.extend(self.monitor.leader_of(member.node.ports().monitor, stream).await);
         }
         let votes = |node: &usize| named.iter().filter(|name| **name == node_name(*node)).count();
@@ -182,17 +191,25 @@ impl NatsCluster {
         until_some(&format!("a leader of {stream}"), async || Ok(self.leader_of(stream).await)).await
     }
 
-    /// Waits until every server that runs and is not parted from the rest has a leader and has caught up.
+    /// Waits until every server that runs and is not parted from the rest is connected with the others, has a leader and
+    /// has caught up.
     pub async fn until_ready(&self) -> Result<()> {
-        for (node, member) in self.members.iter().enumerate().filter(|(_, member)| member.is_reachable()) {
-            let monitor = member.node.ports().monitor;
-            let ready = until_some("a server that is ready", async || {
+        let routes_min = ROUTES_OF_PAIR * (self.reachable().count() as u64).saturating_sub(1);
+        let ready = until_some("servers that are ready", async || {
+            for member in self.reachable() {
                 member.node.check_running()?;
-                Ok(self.monitor.is_healthy(monitor).await.then_some(()))
-            });
-            ready.await.with_context(|| self.log(node))?;
-        }
-        Ok(())
+                let monitor = member.node.ports().monitor;
+                if self.monitor.routes(monitor).await < routes_min || !self.monitor.is_healthy(monitor).await {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(()))
+        });
+        ready.await.with_context(|| (0..self.members.len()).map(|node| self.log(node)).collect::<String>())
+    }
+
+    fn reachable(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.is_reachable())
     }
 
     /// The end of what a server has said, over all its starts.

@@ -36,12 +36,14 @@ pub struct NodePorts {
 }
 
 impl NodePorts {
-    /// Ports that are free now. Someone else may take them before the server does; then it must be started with others.
-    pub fn free(rng: &mut Rng) -> Result<Self> {
+    /// Ports for this many servers that are free now. Someone else may take one before its server does; then all must be
+    /// started with others.
+    pub fn free(servers: usize, rng: &mut Rng) -> Result<Vec<Self>> {
         // Held until all are found, so that they differ.
-        let held = [free_port(rng)?, free_port(rng)?, free_port(rng)?];
-        let port = |listener: &TcpListener| Ok::<u16, std::io::Error>(listener.local_addr()?.port());
-        Ok(Self { client: port(&held[0])?, route: port(&held[1])?, monitor: port(&held[2])? })
+        let held = (0..3 * servers).map(|_| free_port(rng)).collect::<Result<Vec<_>>>()?;
+        let numbers = held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<Vec<u16>>>()?;
+        let of_server = |ports: &[u16]| Self { client: ports[0], route: ports[1], monitor: ports[2] };
+        Ok(numbers.chunks_exact(3).map(of_server).collect())
     }
 }
 
@@ -63,7 +65,7 @@ pub struct Passwords {
     route: String,
     operator: String,
     /// What the servers take for infold's.
-    expected: String,
+    pub expected: String,
 }
 
 impl Passwords {

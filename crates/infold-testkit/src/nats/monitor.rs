@@ -31,14 +31,24 @@ impl Monitor {
         answer.is_ok_and(|answer| answer.status().is_success())
     }
 
+    /// How many connections the server has with others.
+    pub async fn routes(&self, port: u16) -> u64 {
+        let answer = self.answer(port, "routez").await;
+        answer.and_then(|answer| answer["num_routes"].as_u64()).unwrap_or_default()
+    }
+
     /// Who leads a stream, by its name in the servers' files, as far as this server knows.
     pub async fn leader_of(&self, port: u16, stream: &str) -> Option<String> {
-        let url = format!("http://127.0.0.1:{port}/jsz?accounts=true&streams=true");
-        let answer: Value = self.http.get(url).send().await.ok()?.json().await.ok()?;
+        let answer = self.answer(port, "jsz?accounts=true&streams=true").await?;
         let accounts = answer["account_details"].as_array()?.iter();
         let mut streams = accounts.filter_map(|account| account["stream_detail"].as_array()).flatten();
         let found = streams.find(|found| found["name"] == stream)?;
         found["cluster"]["leader"].as_str().map(str::to_owned)
+    }
+
+    async fn answer(&self, port: u16, about: &str) -> Option<Value> {
+        let asked = self.http.get(format!("http://127.0.0.1:{port}/{about}")).send().await;
+        asked.ok()?.json().await.ok()
     }
 }
 

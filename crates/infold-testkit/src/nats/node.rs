@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::config::{NodeConfig, NodePorts};
 use super::process::NatsProcess;
@@ -63,16 +63,14 @@ impl NatsNode {
         format!("nats://127.0.0.1:{}", self.ports.client)
     }
 
-    /// Fails if the server ended by itself, with what it said.
+    /// Fails if the server ended by itself, with what it said, or could not get one of its ports: it may live on then.
     pub fn check_running(&self) -> Result<()> {
         let process = self.process()?;
-        if !process.has_ended() {
-            return Ok(());
-        }
         let log = process.log();
         if log.contains(PORT_TAKEN) {
             return Err(PortTaken.into());
         }
-        bail!("the server ended:\n{log}")
+        ensure!(!process.has_ended(), "the server ended:\n{log}");
+        Ok(())
     }
 }

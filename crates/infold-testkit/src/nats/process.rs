@@ -9,8 +9,9 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Starts the server, says its process id, waits for the end of its own input, and kills the server.
-const KEEPER: &str = r#""$0" --config "$1" >>"$2" 2>&1 & echo $!; read -r _; kill -9 $!; wait"#;
+/// Starts the server, says its process id, waits for the end of its own input, and kills the server. The kernel hangs up
+/// on a process group that is left behind with a paused process in it; the keeper must survive that to do its work.
+const KEEPER: &str = r#"trap '' HUP; "$0" --config "$1" >>"$2" 2>&1 & echo $!; read -r _; kill -9 $!; wait"#;
 
 /// Most bytes of a server's log in a failure message.
 const LOG_SHOWN_BYTES_MAX: usize = 8_000;

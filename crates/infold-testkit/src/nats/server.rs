@@ -40,7 +40,7 @@ impl NatsServer {
         let mut rng = fresh_rng()?;
         let passwords = Passwords::new(setup, &mut rng);
         let store = folder.join("store");
-        let ports = NodePorts::free(&mut rng)?;
+        let ports = NodePorts::free(1, &mut rng)?[0];
         let config = NodeConfig { setup, node: 0, ports, store: &store, passwords: &passwords, peers: &[] };
         let node = NatsNode::start_new(program, folder.path(), &config)?;
         let server = Self { node, passwords, monitor: Monitor::new()?, _folder: folder };

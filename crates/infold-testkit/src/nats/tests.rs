@@ -1,18 +1,30 @@
 //! The servers do what the tests of the store rely on: they acknowledge in order, elect, refuse without a majority, and
 //! forget nothing.
 
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result};
 use async_nats::HeaderMap;
+use async_nats::header::NATS_EXPECTED_LAST_SEQUENCE;
 use async_nats::jetstream::context::{Context, PublishError, PublishErrorKind};
 use async_nats::jetstream::publish::PublishAck;
 use async_nats::jetstream::stream::{Config, StorageType};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Command;
 
 use super::monitor::until_some;
-use super::{NatsCluster, NatsServer, NatsSetup};
+use super::node::PortTaken;
+use super::server::with_other_ports;
+use super::{NatsCluster, NatsServer, NatsSetup, nats_program};
 
 const STREAM: &str = "events";
+/// Set in the process that a test starts to kill it.
+const TO_BE_KILLED: &str = "TESTKIT_TO_BE_KILLED";
+/// What the line with the servers' addresses begins with.
+const STARTED: &str = "servers started: ";
 
-pub(super) async fn make_stream(context: &Context, replicas: usize) -> Result<()> {
+async fn make_stream(context: &Context, replicas: usize) -> Result<()> {
     let config = Config {
         name: STREAM.to_owned(),
         subjects: vec!["events.>".to_owned()],
@@ -25,19 +37,30 @@ pub(super) async fn make_stream(context: &Context, replicas: usize) -> Result<()
 }
 
 /// Publishes a message that must become the one after `last`.
-pub(super) async fn append(context: &Context, last: u64) -> Result<PublishAck, PublishError> {
+async fn append(context: &Context, last: u64) -> Result<PublishAck, PublishError> {
     let mut headers = HeaderMap::new();
-    headers.insert("Nats-Expected-Last-Sequence", last.to_string());
+    headers.insert(NATS_EXPECTED_LAST_SEQUENCE, last.to_string());
     context.publish_with_headers("events.a", headers, format!("after {last}").into()).await?.await
 }
 
 /// Publishes as soon as there is a leader to acknowledge it, and the client's server knows of it.
-pub(super) async fn append_in_time(context: &Context, last: u64) -> Result<u64> {
+async fn append_in_time(context: &Context, last: u64) -> Result<u64> {
     until_some("an acknowledgement", async || Ok(append(context, last).await.ok())).await.map(|ack| ack.sequence)
 }
 
 async fn messages(context: &Context) -> Result<u64> {
     Ok(context.get_stream(STREAM).await?.info().await?.state.messages)
+}
+
+#[tokio::test]
+async fn servers_start_with_other_ports_if_theirs_were_taken() -> Result<()> {
+    let mut starts = 0;
+    let started = with_other_ports(async || {
+        starts += 1;
+        if starts == 1 { Err(PortTaken).context("while starting") } else { Ok("ready") }
+    });
+    assert_eq!(started.await?, "ready");
+    Ok(())
 }
 
 #[tokio::test]
@@ -126,11 +149,54 @@ async fn a_server_can_be_without_jetstream_without_room_or_with_another_password
     let small = small.context("it was there")?;
     let context = async_nats::jetstream::new(small.client().await?);
     make_stream(&context, 1).await?;
+    assert!(context.publish("events.a", vec![0; 8_000].into()).await?.await.is_ok(), "the first is let in");
     let full = context.publish("events.a", vec![0; 8_000].into()).await?.await.unwrap_err();
-    assert!(full.to_string().contains("resource limits exceeded"), "{full}");
+    assert!(full.to_string().contains("insufficient resources"), "{full}");
 
     let closed = NatsSetup::default().with_wrong_password().start_server().await?.context("it was there")?;
     let refused = closed.client().await.unwrap_err();
     assert!(format!("{refused:#}").contains("authorization violation"), "{refused:#}");
+    Ok(())
+}
+
+/// What the test below does in a process of its own, until it is killed.
+async fn start_servers_and_wait() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    cluster.pause(0)?;
+    eprintln!("{STARTED}{}", cluster.client_urls().join(" "));
+    std::io::stdin().read_line(&mut String::new())?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn servers_end_with_a_test_that_is_killed() -> Result<()> {
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        return start_servers_and_wait().await;
+    }
+    if nats_program()?.is_none() {
+        return Ok(());
+    }
+    let mut test = Command::new(std::env::current_exe()?);
+    test.args(["--exact", "--nocapture", "nats::tests::servers_end_with_a_test_that_is_killed"]).env(TO_BE_KILLED, "1");
+    let mut test =
+        test.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let mut lines = BufReader::new(test.stderr.take().context("no output")?).lines();
+    let urls = loop {
+        let line = lines.next_line().await?.context("it started nothing")?;
+        if let Some(urls) = line.strip_prefix(STARTED) {
+            break urls.to_owned();
+        }
+    };
+    let addresses: Vec<&str> = urls.split(' ').map(|url| url.trim_start_matches("nats://")).collect();
+    assert_eq!(addresses.len(), 3);
+    for address in &addresses {
+        TcpStream::connect(address).await?;
+    }
+
+    test.kill().await?;
+
+    for address in addresses {
+        until_some("the end of a server", async || Ok(TcpStream::connect(address).await.err())).await?;
+    }
     Ok(())
 }
