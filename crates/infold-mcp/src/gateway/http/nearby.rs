@@ -19,6 +19,8 @@ use std::task::{Context, Poll, ready};
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 use reqwest::{Method, Url};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -143,7 +145,7 @@ impl Idle {
     /// The connection that was used last and can still be used.
     fn take(&self) -> Option<NearConnection> {
         loop {
-            let mut last = self.connections().pop()?;
+            let last = self.connections().pop()?;
             if last.is_silent() {
                 return Some(last);
             }
@@ -164,9 +166,10 @@ impl Idle {
 
 impl NearConnection {
     /// Whether the server has neither closed the connection since it was last used nor said anything unasked.
-    fn is_silent(&mut self) -> bool {
-        let read = self.stream.try_read(&mut [0]);
-        self.come.is_empty() && matches!(read, Err(error) if error.kind() == ErrorKind::WouldBlock)
+    fn is_silent(&self) -> bool {
+        // The kernel is asked: what the runtime knows of a connection may be older than its end.
+        let looked = recv(&self.stream, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        self.come.is_empty() && looked.is_err_and(|error| error == Errno::AGAIN)
     }
 
     /// Sends a request, and reads the head of its answer. A server may answer before it has read all of the request; the
