@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::scene::{ChatScene, USUAL, greeting_model, rests, say_and_wait};
 use crate::agent::images::{files, png, put};
+use crate::support::{PATIENCE, POLL};
 
 const CHIP: &str = "[image 1: my shot.png, 1200×800, 4 KB]";
 
@@ -159,9 +160,12 @@ async fn an_image_in_a_draft_is_there_after_a_kill_and_if_its_file_is_gone_that_
     terminal.type_in("See ").await?;
     drop_text(&chat, &terminal, "'my shot.png'").await?;
     terminal.until_shows(CHIP).await?;
-    while !kept() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    let waiting = async {
+        while !kept() {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.context("the draft has no path of the image")?;
     kill_process(Pid::from_raw(terminal.process().await?).unwrap(), Signal::KILL)?;
     drop(terminal);
 
