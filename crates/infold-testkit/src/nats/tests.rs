@@ -17,6 +17,7 @@ use super::monitor::until_some;
 use super::node::PortTaken;
 use super::server::with_other_ports;
 use super::{NatsCluster, NatsServer, NatsSetup, nats_program};
+use crate::TempFolder;
 
 const STREAM: &str = "events";
 /// Set in the process that a test starts to kill it.
@@ -176,7 +177,10 @@ async fn servers_end_with_a_test_that_is_killed() -> Result<()> {
     if nats_program()?.is_none() {
         return Ok(());
     }
+    // What is killed cannot remove its folders, so they are made in ours.
+    let folder = TempFolder::new()?;
     let mut test = Command::new(std::env::current_exe()?);
+    test.env("TMPDIR", folder.path());
     test.args(["--exact", "--nocapture", "nats::tests::servers_end_with_a_test_that_is_killed"]).env(TO_BE_KILLED, "1");
     let mut test =
         test.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true).spawn()?;
