@@ -21,7 +21,7 @@ pub struct NatsServer {
     passwords: Passwords,
     monitor: Monitor,
     /// Removed after the server is dead: fields are dropped in this order.
-    _folder: TempFolder,
+    folder: TempFolder,
 }
 
 impl NatsServer {
@@ -43,7 +43,7 @@ impl NatsServer {
         let ports = NodePorts::free(1, &mut rng)?[0];
         let config = NodeConfig { setup, node: 0, ports, store: &store, passwords: &passwords, peers: &[] };
         let node = NatsNode::start_new(program, folder.path(), &config)?;
-        let server = Self { node, passwords, monitor: Monitor::new()?, _folder: folder };
+        let server = Self { node, passwords, monitor: Monitor::new()?, folder };
         server.until_ready().await?;
         Ok(server)
     }
@@ -67,6 +67,11 @@ impl NatsServer {
     /// Lets a paused server go on.
     pub fn resume(&self) -> Result<()> {
         self.node.process()?.resume()
+    }
+
+    /// The folder with all of the server's files.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Where clients connect, without user and password.

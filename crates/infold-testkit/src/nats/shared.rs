@@ -1,6 +1,8 @@
 //! One NATS server for all tests of a process, and a second run of those tests on it.
 
-use std::process::Command;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
@@ -51,15 +53,27 @@ fn start() -> Result<Option<SharedNats>> {
             Ok(runtime) => runtime,
             Err(error) => return said.send(Err(error.into())),
         };
-        let server = runtime.block_on(NatsServer::start());
-        let shown =
-            |server: &NatsServer| SharedNats { url: server.client_url(), password: server.password().to_owned() };
-        said.send(
-            server.as_ref().map(|server| server.as_ref().map(shown)).map_err(|error| anyhow::anyhow!("{error:#}")),
-        )?;
+        // Both are held until the process ends.
+        let held = runtime.block_on(NatsServer::start()).and_then(|server| {
+            let server = server.map(|server| (remover(server.folder()), server));
+            server.map(|(remover, server)| Ok((remover?, server))).transpose()
+        });
+        let shown = held.as_ref().map(|held| held.as_ref().map(|(_, server)| shown(server)));
+        said.send(shown.map_err(|error| anyhow::anyhow!("{error:#}")))?;
         loop {
             thread::park();
         }
     })?;
     answers.recv().context("the thread of the server has ended")?
+}
+
+fn shown(server: &NatsServer) -> SharedNats {
+    SharedNats { url: server.client_url(), password: server.password().to_owned() }
+}
+
+/// Removes the server's folder when this process has ended, and the server with it.
+fn remover(folder: &Path) -> Result<Child> {
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"read -r _; sleep 1; rm -rf "$0""#]).arg(folder);
+    command.stdin(Stdio::piped()).process_group(0).spawn().context("cannot run sh")
 }
