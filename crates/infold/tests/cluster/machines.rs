@@ -72,7 +72,11 @@ pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::pa
         .set("store.nats.sync", "trust")
 }
 
-/// Runs the program and returns what it said.
+/// Runs the program, without what the environment says to tests, and returns what it said.
 pub fn infold_command(arguments: &[&str]) -> std::process::Output {
-    std::process::Command::new(env!("CARGO_BIN_EXE_infold")).args(arguments).output().unwrap()
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_infold"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("INFOLD_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).output().unwrap()
 }
