@@ -70,6 +70,24 @@ enum Occasion {
     Overdue,
 }
 
+/// What a change is decided on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// What this machine knows. It is enough for what is recorded: that is refused if another machine knows more.
+    Known,
+    /// Everything that was acknowledged to anybody. Refusals, and answers that record nothing, need it.
+    Newest,
+}
+
+/// How an attempt at a change ended.
+enum Tried<T> {
+    Answered(T),
+    /// The session is another one by now.
+    Moved(Box<Session>),
+    /// It was brought up to date, or has to be looked at with more than this machine knows.
+    Again,
+}
+
 /// What a change should lead to.
 #[derive(Default)]
 pub(crate) struct Proposal {
@@ -125,52 +143,76 @@ impl Engine {
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<(T, Option<More>), Error> {
         let mut lock: Option<MutexGuard<'_, ()>> = None;
+        let mut sight = if self.inner.store.is_shared() { Sight::Known } else { Sight::Newest };
         for _ in 0..ATTEMPTS_MAX {
-            let now_ms = self.now_ms();
-            let (loaded, place) = self.load_or_start(change, calls, now_ms).await?;
-            if let Some(answer) = repeated_answer(&loaded, change)? {
-                return Ok((answer, None));
+            match self.try_change(change, calls, (&propose, &answer), sight).await {
+                Ok(Tried::Answered(answered)) => return Ok(answered),
+                Ok(Tried::Moved(session)) if lock.is_none() => lock = Some(self.wait_in_line(&session).await),
+                Ok(Tried::Moved(_) | Tried::Again) => {}
+                Err(Error::Refused(_)) if sight == Sight::Known => {}
+                Err(error) => return Err(error),
             }
-            let pending = self.pending_words(&loaded.session).await;
-            if self.bring_up_to_date_with(&loaded.session, &pending, Occasion::Overdue, now_ms).await? {
-                continue;
-            }
-
-            let (decision, proposal, more) = self.decide_with(&loaded, &pending, &propose, now_ms)?;
-            let answer = answer(&loaded.session, &decision)?;
-            if decision.events.is_empty() && proposal.new_decisions.is_empty() {
-                self.confirm_stored(&pending);
-                return Ok((answer, Some(more)));
-            }
-
-            let reply = change.key.as_ref().map(|(key, fingerprint)| Reply {
-                key: key.clone(),
-                fingerprint: *fingerprint,
-                answer: serde_json::to_string(&answer).unwrap_or_default(),
-            });
-            let append = Append {
-                decided_on: loaded.session.version,
-                at_ms: now_ms,
-                decision: Arc::new(decision),
-                blobs: proposal.blobs,
-                new_decisions: proposal.new_decisions,
-                lessons: proposal.lessons,
-                shown: proposal.shown,
-                reply,
-                place,
-                room: self.room(),
-            };
-            match self.record(append).await {
-                Ok(()) => {
-                    self.confirm_stored(&pending);
-                    return Ok((answer, Some(more)));
-                }
-                Err(StoreError::Moved) if lock.is_none() => lock = Some(self.wait_in_line(&loaded.session).await),
-                Err(StoreError::Moved) => {}
-                Err(error) => return Err(error.into()),
-            }
+            sight = Sight::Newest;
         }
         Err(Failure::Contended.into())
+    }
+
+    /// Makes a change, unless the session is changed by somebody else at the same time.
+    async fn try_change<T: Serialize + DeserializeOwned, More>(
+        &self,
+        change: &SessionChange,
+        calls: &[[u8; 16]],
+        (propose, answer): (
+            &impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
+            &impl Fn(&Session, &Decision) -> Result<T, Failure>,
+        ),
+        sight: Sight,
+    ) -> Result<Tried<(T, Option<More>)>, Error> {
+        let now_ms = self.now_ms();
+        let (loaded, place) = self.load_or_start(change, calls, now_ms, sight).await?;
+        if let Some(answer) = repeated_answer(&loaded, change)? {
+            return Ok(Tried::Answered((answer, None)));
+        }
+        let pending = self.pending_words(&loaded.session).await;
+        if self.bring_up_to_date_with(&loaded.session, &pending, Occasion::Overdue, now_ms).await? {
+            return Ok(Tried::Again);
+        }
+
+        let (decision, proposal, more) = self.decide_with(&loaded, &pending, propose, now_ms)?;
+        let answer = answer(&loaded.session, &decision)?;
+        if decision.events.is_empty() && proposal.new_decisions.is_empty() {
+            if sight == Sight::Known {
+                return Ok(Tried::Again);
+            }
+            self.confirm_stored(&pending);
+            return Ok(Tried::Answered((answer, Some(more))));
+        }
+
+        let reply = change.key.as_ref().map(|(key, fingerprint)| Reply {
+            key: key.clone(),
+            fingerprint: *fingerprint,
+            answer: serde_json::to_string(&answer).unwrap_or_default(),
+        });
+        let append = Append {
+            decided_on: loaded.session.version,
+            at_ms: now_ms,
+            decision: Arc::new(decision),
+            blobs: proposal.blobs,
+            new_decisions: proposal.new_decisions,
+            lessons: proposal.lessons,
+            shown: proposal.shown,
+            reply,
+            place,
+            room: self.room(),
+        };
+        match self.record(append).await {
+            Ok(()) => {
+                self.confirm_stored(&pending);
+                Ok(Tried::Answered((answer, Some(more))))
+            }
+            Err(StoreError::Moved) => Ok(Tried::Moved(Box::new(loaded.session))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Decides what a proposal leads to, after the pending words have been applied to the session.
@@ -273,6 +315,7 @@ impl Engine {
         change: &SessionChange,
         calls: &[[u8; 16]],
         now_ms: u64,
+        sight: Sight,
     ) -> Result<(Loaded, ProjectSlot), Error> {
         let load = Load {
             target: store_target(&change.owner, &change.target),
@@ -281,7 +324,11 @@ impl Engine {
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
             counted: calls.to_vec(),
         };
-        if let Some(loaded) = self.inner.store.load(load).await? {
+        let found = match sight {
+            Sight::Known => self.inner.store.load_known(load).await?,
+            Sight::Newest => self.inner.store.load(load).await?,
+        };
+        if let Some(loaded) = found {
             if let ChangeTarget::Session(session) = &change.target {
                 check_project(session, &loaded.session)?;
             }

@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 impl Engine {
     /// Publishes documents while this machine is on duty, until it is cancelled.
     pub(crate) async fn keep_documenting(&self, cancel: &CancellationToken) {
-        if self.inner.store.cluster().is_none() {
+        if !self.inner.store.is_shared() {
             return;
         }
         let mut after = None;

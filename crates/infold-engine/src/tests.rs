@@ -82,6 +82,7 @@ fn shared_cluster(folder: &Path) -> Option<ClusterSettings> {
         documents_prefix: format!("d.{name}"),
         replicas: 1,
         create: CreateStream::IfAbsent,
+        trim_bytes: 4_096,
         attempt_ms: 2_000,
         timeout_ms: 15_000,
     })

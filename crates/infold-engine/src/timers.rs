@@ -145,8 +145,10 @@ impl Engine {
             let swept = self.inner.store.sweep(sweep).await?;
             self.inner.store.forget_documents(&swept.sessions).await?;
             if swept.sessions.len() < SESSIONS_AT_ONCE {
-                return Ok(());
+                break;
             }
         }
+        self.inner.store.trim_log().await?;
+        Ok(())
     }
 }

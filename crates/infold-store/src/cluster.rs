@@ -9,6 +9,7 @@
 //! does not have; an entry whose fate is unknown is looked for before anything else is decided.
 
 mod apply;
+mod base;
 mod capture;
 mod documents;
 mod duty;
@@ -24,6 +25,7 @@ mod writing;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+pub use base::Trimmed;
 pub use documents::{Document, DocumentedSession, KeepDocuments};
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
 pub use transfer::Copied;
@@ -56,12 +58,21 @@ pub struct ClusterState {
     pub problem: Option<String>,
 }
 
+impl ClusterState {
+    /// Notes that the index has come so far.
+    fn advance_to(&mut self, applied: u64) {
+        self.applied = applied;
+        self.last = self.last.max(applied);
+    }
+}
+
 /// What the writer of an index shows to others.
 #[derive(Default)]
 pub(crate) struct ClusterShown {
     state: Mutex<ClusterState>,
     duty: duty::Duty,
     documents: OnceLock<documents::Documents>,
+    bases: OnceLock<base::Bases>,
 }
 
 pub(crate) type SharedState = Arc<ClusterShown>;
@@ -77,6 +88,11 @@ impl Store {
         let mut state = shown.state.lock().unwrap_or_else(PoisonError::into_inner).clone();
         state.on_duty = shown.duty.is_held();
         Some(state)
+    }
+
+    /// Whether several machines share the state.
+    pub fn is_shared(&self) -> bool {
+        self.inner.cluster.is_some()
     }
 
     /// Whether this machine does what is done once for all that share the state. A machine with a state of its own does.

@@ -63,6 +63,12 @@ impl Store {
     #[tracing::instrument(name = "store_load", skip_all)]
     pub async fn load(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
         self.fresh().await?;
+        self.load_known(load).await
+    }
+
+    /// Loads a session as far as this machine knows of it. Where machines share the state that may be old: what is decided on
+    /// it can be recorded all the same, because recording refuses what is, and must not be answered otherwise.
+    pub async fn load_known(&self, load: Load) -> Result<Option<Loaded>, StoreError> {
         match load.ended {
             EndedBranches::Nothing | EndedBranches::Branch(_) => {
                 self.read_little(move |transaction| find(transaction, &load)).await

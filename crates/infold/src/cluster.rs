@@ -42,6 +42,7 @@ fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
         documents_prefix: nats.documents.clone(),
         replicas: nats.replicas,
         create: if nats.create { CreateStream::IfAbsent } else { CreateStream::Never },
+        trim_bytes: nats.trim_bytes,
         attempt_ms: nats.attempt_ms,
         timeout_ms: nats.timeout_ms,
     })

@@ -35,6 +35,16 @@ pub(super) struct ReadEntry {
     pub position: Position,
 }
 
+/// What was read of the log.
+pub(super) struct ReadLog {
+    /// The entries that are whole, in order.
+    pub entries: Vec<ReadEntry>,
+    /// Up to where everything was read. An entry that is not whole yet is read again from its beginning.
+    pub read: u64,
+    /// The position behind all messages that were read. An entry that is published there ends one that is not whole.
+    pub tail: Position,
+}
+
 /// Messages that the servers have stored, as they were received, until they are used.
 #[derive(Default)]
 pub(super) struct StoredMessages(BTreeMap<u64, LogMessage>);
@@ -52,98 +62,120 @@ impl StoredMessages {
         Some(sequence)
     }
 
-    fn take(&mut self, sequence: u64) -> Option<LogMessage> {
-        self.0 = self.0.split_off(&sequence);
-        self.0.remove(&sequence)
+    /// The first message from `first` to `last`, if it goes on from where the log was read to. There is no other entry before it then.
+    fn take_next(&mut self, reading: &Reading<'_>, first: u64, last: u64) -> Option<LogMessage> {
+        self.0 = self.0.split_off(&first);
+        let next = self.0.first_entry().filter(|next| *next.key() <= last)?;
+        reading.follows(next.get()).then(|| next.remove())
     }
 }
 
-/// Parts of an entry, until it is whole.
-#[derive(Default)]
-struct Parts {
+/// Entries as they are put together from messages.
+struct Reading<'a> {
+    key: &'a ChainKey,
+    at: Position,
+    entries: Vec<ReadEntry>,
+    /// The entry that is not whole yet: its name, the part that comes next, and its bytes so far.
     name: String,
-    next: usize,
+    next_part: usize,
     bytes: Vec<u8>,
 }
 
+impl<'a> Reading<'a> {
+    fn new(key: &'a ChainKey, from: &Position) -> Self {
+        let at = from.clone();
+        Self { key, at, entries: Vec::new(), name: String::new(), next_part: 1, bytes: Vec::new() }
+    }
+
+    fn follows(&self, message: &LogMessage) -> bool {
+        let chain = self.key.after(&self.at.chain, &message.head, &message.payload);
+        blake3::Hash::from_bytes(chain).to_hex().as_str() == message.chain
+    }
+
+    /// Takes the next message; `None` if it does not go on from the one before.
+    fn take(&mut self, message: &LogMessage) -> Result<Option<()>, StoreError> {
+        let Some((name, part, count)) = split_head(&message.head).filter(|_| self.follows(message)) else {
+            return Ok(None);
+        };
+        let chain = self.key.after(&self.at.chain, &message.head, &message.payload);
+        self.at = Position { applied: message.sequence, chain };
+        // What was begun and is not continued by the next message was given up.
+        if part == 1 || name != self.name || part != self.next_part {
+            self.name = name.to_owned();
+            self.next_part = 1;
+            self.bytes.clear();
+        }
+        let fits = part == self.next_part && self.bytes.len() + message.payload.len() <= BYTES_MAX;
+        self.next_part = if fits { part + 1 } else { usize::MAX };
+        if !fits {
+            self.end(None);
+            return Ok(Some(()));
+        }
+        self.bytes.extend_from_slice(&message.payload);
+        if part == count {
+            let entry = LogEntry::decode(&std::mem::take(&mut self.bytes))?;
+            self.next_part = 1;
+            self.end(Some(entry));
+        }
+        Ok(Some(()))
+    }
+
+    fn end(&mut self, entry: Option<LogEntry>) {
+        self.entries.push(ReadEntry { entry, position: self.at.clone() });
+    }
+}
+
 impl Log {
-    /// Reads the entries behind `from` up to the message `last`, which the log has. Stops before an entry that is not
-    /// whole yet.
+    /// Reads the entries behind `from`, up to the message `last`. Everything up to `read` was read before. `None` if what
+    /// comes next was removed from the log: a base has it.
     pub(super) async fn entries(
         &self,
         key: &ChainKey,
-        from: &Position,
-        last: u64,
+        (from, read, last): (&Position, u64, u64),
         received: &mut StoredMessages,
-    ) -> Result<Vec<ReadEntry>, StoreError> {
-        let mut at = from.clone();
-        let (mut entries, mut parts) = (Vec::new(), Parts::default());
-        for message in self.messages(from.applied + 1, last, received).await? {
-            let next = key.after(&at, &message.head, &message.payload);
-            if blake3::Hash::from_bytes(next.chain).to_hex().as_str() != message.chain {
-                return Err(self.forked(message.sequence));
-            }
-            // What was begun and is not continued by the next message was given up.
-            let (name, part, count) = split_head(&message.head).ok_or_else(|| self.forked(message.sequence))?;
-            if part == 1 || name != parts.name || part != parts.next {
-                parts = Parts { name: name.to_owned(), next: 1, bytes: Vec::new() };
-            }
-            let fits = part == parts.next && parts.bytes.len() + message.payload.len() <= BYTES_MAX;
-            parts.next = if fits { part + 1 } else { usize::MAX };
-            at = next;
-            if !fits {
-                entries.push(ReadEntry { entry: None, position: at.clone() });
+    ) -> Result<Option<ReadLog>, StoreError> {
+        let mut reading = Reading::new(key, from);
+        let mut next = read + 1;
+        while next <= last {
+            if let Some(message) = received.take_next(&reading, next, last) {
+                reading.take(&message)?.ok_or_else(|| self.forked(message.sequence))?;
+                next = message.sequence + 1;
                 continue;
             }
-            parts.bytes.extend_from_slice(&message.payload);
-            if part == count {
-                let whole = std::mem::take(&mut parts);
-                entries.push(ReadEntry { entry: Some(LogEntry::decode(&whole.bytes)?), position: at.clone() });
+            let up_to = last.min(next + AT_ONCE as u64 - 1);
+            let asked = futures::stream::iter(next..=up_to).map(|sequence| self.message(sequence)).buffered(AT_ONCE);
+            let asked: Vec<Result<Option<StreamMessage>, StoreError>> = asked.collect().await;
+            for message in asked {
+                let Some(message) = message? else { return Ok(None) };
+                if message.subject.as_str() == self.subject() {
+                    let message = log_message(&message);
+                    reading.take(&message)?.ok_or_else(|| self.forked(message.sequence))?;
+                }
             }
+            next = up_to + 1;
         }
-        Ok(entries)
+        // Behind the last whole entry there may be barriers, and parts of an entry that is not whole.
+        let whole = reading.entries.last().map_or(from, |entry| &entry.position);
+        let read = if *whole == reading.at { last } else { read.max(whole.applied) };
+        Ok(Some(ReadLog { entries: reading.entries, read, tail: reading.at }))
     }
 
-    async fn messages(
-        &self,
-        first: u64,
-        last: u64,
-        received: &mut StoredMessages,
-    ) -> Result<Vec<LogMessage>, StoreError> {
-        let mut messages = Vec::new();
-        let mut next = first;
-        while next <= last
-            && let Some(message) = received.take(next)
-        {
-            messages.push(message);
-            next += 1;
-        }
-        let asked = futures::stream::iter(next..=last).map(|sequence| self.stored(sequence)).buffered(AT_ONCE);
-        let asked: Vec<Result<LogMessage, StoreError>> = asked.collect().await;
-        for message in asked {
-            messages.push(message?);
-        }
-        Ok(messages)
-    }
-
-    async fn stored(&self, sequence: u64) -> Result<LogMessage, StoreError> {
-        let Some(message) = self.message(sequence).await? else {
-            let problem = format!("has no entry {sequence}, which the log needs");
-            return Err(self.unfit(&problem, "put the servers' files back, or see docs/cluster.md about a lost log"));
-        };
-        let text = |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
-        Ok(LogMessage { sequence, head: text(PART), chain: text(CHAIN), payload: message.payload.clone() })
-    }
-
-    /// Asks the leader for a message. `None` if it says that there is none.
+    /// Asks for a message of the log; `None` if it was removed. A server that does not know it yet is asked again.
     pub(super) async fn message(&self, sequence: u64) -> Result<Option<StreamMessage>, StoreError> {
         let until = self.deadline();
         loop {
             let error = match self.stream.get_raw_message(sequence).await {
                 Ok(message) => return Ok(Some(message)),
-                Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => return Ok(None),
                 Err(error) => error,
             };
+            let is_unknown = error.kind() == RawMessageErrorKind::NoMessageFound;
+            if is_unknown && self.seen().await?.first_sequence > sequence {
+                return Ok(None);
+            }
+            if Instant::now() >= until && is_unknown {
+                let problem = format!("has no entry {sequence}, which the log needs");
+                return Err(self.unfit(&problem, "put the servers' files back, or see docs/cluster.md about a lost log"));
+            }
             if Instant::now() >= until {
                 return Err(self.unreachable(describe(&error)));
             }
@@ -159,6 +191,11 @@ impl Log {
             "the log was put back or written to by others: see docs/cluster.md about a log that differs",
         )
     }
+}
+
+fn log_message(message: &StreamMessage) -> LogMessage {
+    let text = |name: &str| message.headers.get(name).map(|value| value.as_str().to_owned()).unwrap_or_default();
+    LogMessage { sequence: message.sequence, head: text(PART), chain: text(CHAIN), payload: message.payload.clone() }
 }
 
 /// The entry's name, the part's number, and how many parts there are.

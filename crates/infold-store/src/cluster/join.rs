@@ -11,18 +11,15 @@ use crate::StoreError;
 /// Checks an index against the log, or makes a new one the log's. Returns how far it has come.
 pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
     let position = read_position(log, connection)?;
-    let state = log.last().await?;
-    if state.last_sequence < position.applied {
+    // What a quorum has agreed on just now lies behind everything that was ever acknowledged.
+    let newest = log.barrier().await?;
+    if newest <= position.applied {
         let problem = format!(
             "ends at {}, but this machine has seen entries up to {} acknowledged",
-            state.last_sequence, position.applied
+            newest - 1,
+            position.applied
         );
         return Err(log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md"));
-    }
-    if state.first_sequence > position.applied + 1 {
-        let problem =
-            format!("begins at {}, and this machine has read up to {}", state.first_sequence, position.applied);
-        return Err(log.unfit(&problem, "entries were removed from it: put a copy of the servers' files back"));
     }
     check_last(log, &position).await?;
     Ok(position)
@@ -56,11 +53,10 @@ async fn check_last(log: &Log, position: &Position) -> Result<(), StoreError> {
     if position.applied == 0 {
         return Ok(());
     }
+    // What is so far behind that it was removed from the log gets a base.
+    let Some(found) = log.message(position.applied).await? else { return Ok(()) };
     let chain = blake3::Hash::from_bytes(position.chain).to_hex();
-    let found = log.message(position.applied).await?;
-    let is_same = found.is_some_and(|found| {
-        found.headers.get(super::publish::CHAIN).is_some_and(|value| value.as_str() == chain.as_str())
-    });
+    let is_same = found.headers.get(super::publish::CHAIN).is_some_and(|value| value.as_str() == chain.as_str());
     if is_same {
         return Ok(());
     }

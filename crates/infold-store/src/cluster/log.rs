@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::{self, stream};
 use async_nats::{ConnectOptions, Event};
 
+use super::publish::random_name;
 use super::settings::{ClusterAccess, ClusterSettings, CreateStream};
 use super::{SharedState, note};
 use crate::StoreError;
@@ -14,10 +15,7 @@ use crate::StoreError;
 /// Under these names the stream says whose it is.
 const CLUSTER_NAME: &str = "infold.cluster";
 const KEY_PRINT: &str = "infold.key";
-const FORMAT: (&str, &str) = ("infold.format", "1");
-/// How long a server's word that it leads the log is good after it has exchanged words with the others. They elect another one only
-/// after four seconds without it, so until then nothing can be acknowledged that it does not know.
-const LEASE: Duration = Duration::from_secs(2);
+const FORMAT: (&str, &str) = ("infold.format", "2");
 /// A pause before a question is asked again.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 /// How long the servers recognise an entry that is sent again.
@@ -30,6 +28,7 @@ const PART_BYTES_MAX: usize = 1024 * 1024;
 const RECONNECT_MS: [u64; 4] = [50, 100, 250, 500];
 
 /// The log, as it is reached from here.
+#[derive(Clone)]
 pub(super) struct Log {
     pub(super) context: jetstream::Context,
     pub(super) stream: stream::Stream,
@@ -71,25 +70,22 @@ impl Log {
         Ok(Self { context, stream, client, settings: settings.clone(), name, part_bytes_max, state })
     }
 
-    /// The sequence of the newest entry, which no acknowledged one exceeds: the server that says so is in touch with a
-    /// quorum.
-    pub(super) async fn last(&self) -> Result<stream::State, StoreError> {
+    /// How far the log goes, as a server says that leads it or did so until now: it may go further.
+    pub(super) async fn seen(&self) -> Result<stream::State, StoreError> {
         let until = self.deadline();
         loop {
-            let problem = match self.stream.get_info().await {
-                Ok(info) if is_leased(&info) => {
+            let error = match self.stream.get_info().await {
+                Ok(info) => {
                     note(&self.state, |state| {
                         state.leader = info.cluster.as_ref().and_then(|cluster| cluster.leader.clone());
-                        state.last = info.state.last_sequence;
                         state.problem = None;
                     });
                     return Ok(info.state);
                 }
-                Ok(_) => "the server that leads the log does not hear from enough others".to_owned(),
-                Err(error) => describe(&error),
+                Err(error) => error,
             };
             if Instant::now() >= until {
-                return Err(self.unreachable(problem));
+                return Err(self.unreachable(describe(&error)));
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -118,6 +114,11 @@ impl Log {
 
     pub(super) fn subject(&self) -> String {
         format!("{}.log", self.settings.subject_prefix)
+    }
+
+    /// Where barriers go, beside the entries.
+    pub(super) fn barrier_subject(&self) -> String {
+        barrier_subject(&self.settings)
     }
 
     /// Where machines claim the duty.
@@ -207,15 +208,12 @@ async fn make(
     settings: &ClusterSettings,
     key_print: &str,
 ) -> Result<stream::Stream, StoreError> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random)
-        .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;
-    let name = blake3::hash(&random).to_hex()[..16].to_owned();
+    let name = random_name()?;
     let prefix = &settings.subject_prefix;
     let config = stream::Config {
         name: settings.stream.clone(),
         description: Some("What infold's machines share".to_owned()),
-        subjects: vec![format!("{prefix}.log")],
+        subjects: vec![format!("{prefix}.log"), barrier_subject(settings)],
         discard: stream::DiscardPolicy::New,
         storage: stream::StorageType::File,
         num_replicas: settings.replicas,
@@ -261,7 +259,7 @@ fn check(settings: &ClusterSettings, config: &stream::Config, key_print: &str) -
     };
     let edit = |setting: &str| format!("`nats stream edit {} {setting}`", settings.stream);
     if config.metadata.get(FORMAT.0).map(String::as_str) != Some(FORMAT.1) {
-        return problem("was made by a newer infold", "use a newer infold");
+        return problem("was made by another version of infold", "use the same version on all machines");
     }
     if config.metadata.get(KEY_PRINT).map(String::as_str) != Some(key_print) {
         let remedy = "copy infold.key from the folder `cluster` of a machine that works with it: `infold store key`";
@@ -283,12 +281,8 @@ fn check(settings: &ClusterSettings, config: &stream::Config, key_print: &str) -
     Ok(name.clone())
 }
 
-fn is_leased(info: &stream::Info) -> bool {
-    let Some(cluster) = info.cluster.as_ref().filter(|cluster| !cluster.replicas.is_empty()) else {
-        return info.config.num_replicas <= 1;
-    };
-    let in_touch = cluster.replicas.iter().filter(|peer| !peer.offline && peer.active < LEASE).count() + 1;
-    cluster.leader.is_some() && in_touch > info.config.num_replicas / 2
+fn barrier_subject(settings: &ClusterSettings) -> String {
+    format!("{}.barrier", settings.subject_prefix)
 }
 
 fn unfit(settings: &ClusterSettings, problem: &str, remedy: &str) -> StoreError {

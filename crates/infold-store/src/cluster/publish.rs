@@ -12,12 +12,16 @@ use async_nats::jetstream::{self, ErrorCode};
 
 use super::apply::Position;
 use super::log::{Log, PAUSE, describe};
+use super::note;
 use crate::StoreError;
 
 /// Says what a message continues: the entry's random name, its part, and how many parts there are.
 pub(super) const PART: &str = "Infold-Part";
 /// A keyed hash over the log up to the message itself.
 pub(super) const CHAIN: &str = "Infold-Chain";
+
+/// What the chain's key is derived for.
+const CHAIN_CONTEXT: &str = "infold 2026 chain of the shared log";
 
 /// What became of an entry.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,22 +34,29 @@ pub(super) enum Published {
 
 /// What became of one message.
 enum Sent {
-    Landed,
+    /// It is in the log, at this sequence.
+    Landed(u64),
     Moved,
 }
 
 /// The hash that authenticates a log from here on.
 #[derive(Clone)]
-pub(super) struct ChainKey(pub(super) [u8; 32]);
+pub(super) struct ChainKey([u8; 32]);
 
 impl ChainKey {
-    pub(super) fn after(&self, position: &Position, head: &str, payload: &[u8]) -> Position {
+    /// The key of machines that have this secret.
+    pub(super) fn of(secret: &[u8; 32]) -> Self {
+        Self(blake3::derive_key(CHAIN_CONTEXT, secret))
+    }
+
+    /// The hash behind a message, given the one before it.
+    pub(super) fn after(&self, chain: &[u8; 32], head: &str, payload: &[u8]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(&position.chain);
+        hasher.update(chain);
         hasher.update(&(head.len() as u64).to_be_bytes());
         hasher.update(head.as_bytes());
         hasher.update(payload);
-        Position { applied: position.applied + 1, chain: *hasher.finalize().as_bytes() }
+        *hasher.finalize().as_bytes()
     }
 }
 
@@ -57,9 +68,9 @@ impl Log {
         let mut position = from.clone();
         for (index, part) in entry.chunks(self.part_bytes_max).enumerate() {
             let head = format!("{name} {} {count}", index + 1);
-            let next = key.after(&position, &head, part);
-            match self.send(&position, &next, &head, part.to_vec()).await? {
-                Sent::Landed => position = next,
+            let chain = key.after(&position.chain, &head, part);
+            match self.send(&position, &chain, &head, part.to_vec()).await? {
+                Sent::Landed(applied) => position = Position { applied, chain },
                 Sent::Moved => return Ok(Published::Moved),
             }
         }
@@ -67,11 +78,17 @@ impl Log {
     }
 
     /// Sends one message until it is known what became of it, or time is up.
-    async fn send(&self, from: &Position, to: &Position, head: &str, payload: Vec<u8>) -> Result<Sent, StoreError> {
-        let chain = blake3::Hash::from_bytes(to.chain).to_hex().to_string();
+    async fn send(
+        &self,
+        from: &Position,
+        chain: &[u8; 32],
+        head: &str,
+        payload: Vec<u8>,
+    ) -> Result<Sent, StoreError> {
+        let chain = blake3::Hash::from_bytes(*chain).to_hex().to_string();
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", chain.as_str());
-        headers.insert("Nats-Expected-Last-Sequence", from.applied.to_string().as_str());
+        headers.insert("Nats-Expected-Last-Subject-Sequence", from.applied.to_string().as_str());
         headers.insert(PART, head);
         headers.insert(CHAIN, chain.as_str());
         let payload = bytes::Bytes::from(payload);
@@ -79,14 +96,14 @@ impl Log {
         // An attempt that was not answered may have landed all the same.
         let mut unanswered = false;
         loop {
-            let error = match self.attempt(headers.clone(), payload.clone()).await {
-                Ok(sequence) if sequence == to.applied => return Ok(Sent::Landed),
+            let error = match self.attempt(self.subject(), headers.clone(), payload.clone()).await {
+                Ok(sequence) if sequence > from.applied => return Ok(Sent::Landed(sequence)),
                 Ok(sequence) => return Err(self.lost(from, sequence)),
                 Err(error) => error,
             };
             match error.kind() {
-                PublishErrorKind::WrongLastSequence if unanswered => return self.what_landed(to, &chain).await,
-                PublishErrorKind::WrongLastSequence => return Ok(Sent::Moved),
+                _ if has_moved(&error) && unanswered => return self.what_landed(from, &chain, until).await,
+                _ if has_moved(&error) => return Ok(Sent::Moved),
                 PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => unanswered = true,
                 PublishErrorKind::MaxPayloadExceeded => {
                     return Err(self.unfit("refuses long messages", "set max_payload to 8MB on all servers"));
@@ -101,11 +118,11 @@ impl Log {
         }
     }
 
-    async fn attempt(&self, headers: HeaderMap, payload: bytes::Bytes) -> Result<u64, PublishError> {
+    async fn attempt(&self, subject: String, headers: HeaderMap, payload: bytes::Bytes) -> Result<u64, PublishError> {
         // The client holds messages back while it is not connected; who waits for an answer would rather know.
         let wait = Duration::from_millis(self.settings.attempt_ms);
         let published = async {
-            let acknowledged = self.context.publish_with_headers(self.subject(), headers, payload).await?;
+            let acknowledged = self.context.publish_with_headers(subject, headers, payload).await?;
             acknowledged.await
         };
         match tokio::time::timeout(wait, published).await {
@@ -114,11 +131,43 @@ impl Log {
         }
     }
 
-    /// After an attempt without an answer: whether the message that is now in its place is the one that was sent.
-    async fn what_landed(&self, to: &Position, chain: &str) -> Result<Sent, StoreError> {
-        let found = self.message(to.applied).await?;
-        let is_ours = found.is_some_and(|found| found.headers.get(CHAIN).is_some_and(|value| value.as_str() == chain));
-        Ok(if is_ours { Sent::Landed } else { Sent::Moved })
+    /// After an attempt without an answer: whether the message that the log has behind `from` is the one that was sent.
+    async fn what_landed(&self, from: &Position, chain: &str, until: Instant) -> Result<Sent, StoreError> {
+        loop {
+            let found = self.stream.get_first_raw_message_by_subject(self.subject(), from.applied + 1).await;
+            let problem = match found {
+                Ok(found) if found.headers.get(CHAIN).is_some_and(|value| value.as_str() == chain) => {
+                    return Ok(Sent::Landed(found.sequence));
+                }
+                Ok(_) => return Ok(Sent::Moved),
+                // There is one. It is not stored yet, or this server has not heard of it.
+                Err(error) => describe(&error),
+            };
+            if Instant::now() >= until {
+                return Err(self.unknown(problem));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Puts a message into the log that is no entry, and returns its sequence. A quorum of servers has agreed on it: whatever
+    /// was acknowledged to anybody before this was called has a lower one.
+    pub(super) async fn barrier(&self) -> Result<u64, StoreError> {
+        let until = self.deadline();
+        loop {
+            let error = match self.attempt(self.barrier_subject(), HeaderMap::new(), bytes::Bytes::new()).await {
+                Ok(sequence) => {
+                    note(&self.state, |state| state.problem = None);
+                    return Ok(sequence);
+                }
+                Err(error) => error,
+            };
+            self.refused(&error)?;
+            if Instant::now() >= until {
+                return Err(self.unreachable(describe(&error)));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// What a server says that cannot take the entry now. `Ok` if it may be able to soon.
@@ -155,7 +204,15 @@ impl Log {
     }
 }
 
-fn random_name() -> Result<String, StoreError> {
+/// Whether the server says that the log has another last entry, or is about to have.
+fn has_moved(error: &PublishError) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<jetstream::Error>());
+    let is_overtaken =
+        source.is_some_and(|source| source.error_code() == ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT);
+    error.kind() == PublishErrorKind::WrongLastSequence || is_overtaken
+}
+
+pub(super) fn random_name() -> Result<String, StoreError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random)
         .map_err(|error| StoreError::File { path: "random source".to_owned(), problem: error.to_string() })?;

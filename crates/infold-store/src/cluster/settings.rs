@@ -23,6 +23,8 @@ pub struct ClusterSettings {
     pub replicas: usize,
     /// Whether the stream is made if it is not there.
     pub create: CreateStream,
+    /// How many bytes are written to the log before everything in it is written down anew and old entries are removed.
+    pub trim_bytes: u64,
     /// How long one question to the servers may take.
     pub attempt_ms: u64,
     /// How long to try before the cluster counts as out of reach.

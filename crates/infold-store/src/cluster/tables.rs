@@ -127,6 +127,16 @@ pub(super) fn is_empty(connection: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Removes all shared rows, apart from the one that every database begins with.
+pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
+    // Rows that refer to each other may go in any order.
+    connection.pragma_update(None, "defer_foreign_keys", "ON")?;
+    for table in shared(connection)?.iter().filter(|table| table.source != "instance") {
+        connection.execute(&format!("DELETE FROM main.\"{}\"", table.target), [])?;
+    }
+    Ok(())
+}
+
 /// Writes names as SQL does, with commas between them and something before each.
 pub(super) fn list(names: &[String], before: &str) -> String {
     names.iter().map(|name| format!("{before}\"{name}\"")).collect::<Vec<_>>().join(", ")

@@ -1,5 +1,7 @@
 //! Indexes of one log on a real server, and what is seen and applied without one.
 
+mod trimming;
+
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};

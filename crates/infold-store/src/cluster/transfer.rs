@@ -74,7 +74,7 @@ fn differs(problem: &str, remedy: &str) -> StoreError {
     StoreError::Unfit { path: "the other store".to_owned(), problem: problem.to_owned(), remedy: remedy.to_owned() }
 }
 
-fn send_rows(transaction: &Transaction<'_>, batches: &mpsc::Sender<TableChange>) -> Result<(), StoreError> {
+pub(super) fn send_rows(transaction: &Transaction<'_>, batches: &mpsc::Sender<TableChange>) -> Result<(), StoreError> {
     let mut shared = tables::shared(transaction)?;
     // What others refer to comes before what refers to it.
     let references = |table: &SharedTable| -> Result<u64, StoreError> {

@@ -5,6 +5,7 @@
 //! date, and the same writes are made again on that.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt};
 use rusqlite::{Connection, TransactionBehavior};
@@ -12,9 +13,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
 use super::apply::{self, Position};
+use super::base::Bases;
 use super::capture::Capture;
 use super::documents::Documents;
-use super::follow::StoredMessages;
+use super::follow::{ReadLog, StoredMessages};
 use super::log::Log;
 use super::publish::{ChainKey, Published};
 use super::settings::ClusterSettings;
@@ -22,12 +24,12 @@ use super::{SharedState, duty, join, note};
 use crate::StoreError;
 use crate::writer::{GROUP_MAX, WaitingWrite, WriterRequest};
 
-/// What the chain's key is derived for.
-const CHAIN_CONTEXT: &str = "infold 2026 chain of the shared log";
 /// What the print of a key is derived for.
 const PRINT_CONTEXT: &str = "infold 2026 print of a cluster's key";
-/// How often a group of writes is made again before its callers are asked to try later.
-const MOVED_MAX: usize = 200;
+/// How long to wait until an entry that is under way is in the log.
+const UNDER_WAY: Duration = Duration::from_millis(2);
+/// How long an entry of several parts may rest before it counts as given up.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(1);
 /// How many messages are read before they are written to the index; more where an entry has more parts.
 const MESSAGES_AT_ONCE: u64 = 64;
 
@@ -52,9 +54,23 @@ struct SharedWriter {
     capture: Capture,
     chain_key: ChainKey,
     received: StoredMessages,
+    /// Up to which message the log was read.
+    read: u64,
+    /// What lies behind the last whole entry, if anything does.
+    unfinished: Option<Unfinished>,
     claims: duty::Claims,
     claim_at: tokio::time::Interval,
     state: SharedState,
+}
+
+/// The beginning of an entry whose rest is not there yet. Whoever writes it may be gone.
+struct Unfinished {
+    /// The position of the index before it.
+    after: Position,
+    /// The position behind what is there of it.
+    tail: Position,
+    /// Since when there is no more of it.
+    since: Instant,
 }
 
 /// What the writer has to do next.
@@ -95,20 +111,22 @@ impl SharedWriter {
             .build()
             .map_err(|error| StoreError::File { path: "writer thread".to_owned(), problem: error.to_string() })?;
         let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, &secret)).to_hex();
-        let (log, stored) = runtime.block_on(async {
+        let chain_key = ChainKey::of(&secret);
+        let (log, stored, read) = runtime.block_on(async {
             let log = Log::reach(&settings, &print.as_str()[..16], Arc::clone(&state)).await?;
-            // StoredMessages before it is asked how far the log goes, so that nothing falls in between.
+            // Subscribed before it is asked how far the log goes, so that nothing falls in between.
             let stored = log.client.subscribe(log.stored_subject()).await;
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
-            join::join(&log, &mut connection).await?;
+            let position = join::join(&log, &mut connection).await?;
             duty::make_stream(&log).await?;
             let documents = Documents::reach(&log).await?;
+            let bases = Bases::reach(&log, &chain_key).await?;
             // Nobody else fills it.
             let _ = state.documents.set(documents);
-            Ok::<_, StoreError>((log, stored))
+            let _ = state.bases.set(bases);
+            Ok::<_, StoreError>((log, stored, position.applied))
         })?;
         let capture = Capture::install(&connection)?;
-        let chain_key = ChainKey(blake3::derive_key(CHAIN_CONTEXT, &secret));
         let mut claim_at = runtime.block_on(async { tokio::time::interval(duty::EVERY) });
         claim_at.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut writer = Self {
@@ -119,11 +137,13 @@ impl SharedWriter {
             capture,
             chain_key,
             received: StoredMessages::default(),
+            read,
+            unfinished: None,
             claims: duty::Claims::default(),
             claim_at,
             state,
         };
-        writer.catch_up()?;
+        writer.make_fresh()?;
         Ok(writer)
     }
 
@@ -163,7 +183,7 @@ impl SharedWriter {
             }
         }
         if !readers.is_empty() {
-            let fresh = self.catch_up();
+            let fresh = self.make_fresh();
             for answer in readers {
                 // Who asked may have gone away.
                 let _ = answer.send(fresh.clone());
@@ -182,12 +202,18 @@ impl SharedWriter {
 
     /// Makes the writes and publishes what they change.
     fn write(&mut self, writes: &mut [Box<dyn WaitingWrite>]) -> Result<(), StoreError> {
-        for _ in 0..MOVED_MAX {
+        let until = self.log.deadline();
+        while Instant::now() < until {
             if self.try_write(writes)? == Attempt::Done {
                 return Ok(());
             }
             note(&self.state, |state| state.moved += 1);
-            self.catch_up()?;
+            let before = self.read;
+            let last = self.runtime.block_on(self.log.seen())?.last_sequence;
+            self.read_up_to(last)?;
+            if self.read == before {
+                self.runtime.block_on(async { tokio::time::sleep(UNDER_WAY).await });
+            }
         }
         Err(StoreError::Busy)
     }
@@ -197,7 +223,13 @@ impl SharedWriter {
             self.capture = Capture::install(&self.connection)?;
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let from = apply::position(&transaction)?;
+        let position = apply::position(&transaction)?;
+        let from = match &self.unfinished {
+            Some(unfinished) if unfinished.after != position => position,
+            Some(unfinished) if unfinished.since.elapsed() < GIVEN_UP_AFTER => return Ok(Attempt::Moved),
+            Some(unfinished) => unfinished.tail.clone(),
+            None => position,
+        };
         for write in writes {
             write.run(&transaction);
         }
@@ -211,51 +243,92 @@ impl SharedWriter {
                 // The log has it whatever becomes of the index, which reads it from there the next time.
                 let kept = apply::move_to(&transaction, &position).and_then(|()| Ok(transaction.commit()?));
                 kept.map_err(|error| self.log.not_indexed(&error))?;
-                note(&self.state, |state| state.applied = position.applied);
+                self.unfinished = None;
+                note(&self.state, |state| state.advance_to(position.applied));
                 Ok(Attempt::Done)
             }
             Published::Moved => Ok(Attempt::Moved),
         }
     }
 
-    /// Brings the index up to what the log has now.
-    fn catch_up(&mut self) -> Result<(), StoreError> {
-        let last = self.runtime.block_on(self.log.last())?.last_sequence;
-        self.read_up_to(last)
+    /// Brings the index up to everything that was acknowledged to anybody before this was called.
+    fn make_fresh(&mut self) -> Result<(), StoreError> {
+        let barrier = self.runtime.block_on(self.log.barrier())?;
+        self.read_up_to(barrier - 1)?;
+        // The barrier itself is no entry. If what is before it was read, it is as good as read.
+        if self.read + 1 == barrier {
+            self.read = barrier;
+        }
+        Ok(())
     }
 
+    /// Reads the log up to a message that it has.
     fn read_up_to(&mut self, last: u64) -> Result<(), StoreError> {
         let mut at_once = MESSAGES_AT_ONCE;
         loop {
             let from = self.position()?;
-            if from.applied >= last {
+            let read = self.read.max(from.applied);
+            if read >= last {
                 return Ok(());
             }
-            let read = self.log.entries(&self.chain_key, &from, last.min(from.applied + at_once), &mut self.received);
-            let entries = self.runtime.block_on(read)?;
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Another process of this machine may have come further meanwhile.
-            let mut at = apply::position(&transaction)?;
-            for read in entries {
-                if read.position.applied <= at.applied {
-                    continue;
-                }
-                if let Some(entry) = &read.entry {
-                    apply::apply(&transaction, entry)?;
-                }
-                at = read.position;
-            }
-            let is_stuck = at == from;
-            apply::move_to(&transaction, &at)?;
-            self.capture.forget(&transaction)?;
-            transaction.commit()?;
-            note(&self.state, |state| state.applied = at.applied);
-            if is_stuck && from.applied + at_once >= last {
+            let up_to = last.min(read + at_once);
+            let reading = self.log.entries(&self.chain_key, (&from, read, up_to), &mut self.received);
+            let Some(found) = self.runtime.block_on(reading)? else {
+                self.load_base()?;
+                continue;
+            };
+            self.apply(&from, found)?;
+            let is_stuck = self.read == read;
+            if is_stuck && up_to == last {
                 // The rest of a long entry is still on its way.
                 return Ok(());
             }
             at_once = if is_stuck { at_once * 2 } else { MESSAGES_AT_ONCE };
         }
+    }
+
+    /// Begins the index anew from the newest base, because what it needs is not in the log any more.
+    fn load_base(&mut self) -> Result<(), StoreError> {
+        let Some(bases) = self.state.bases.get() else { return Err(StoreError::Closed) };
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let position = self.runtime.block_on(bases.load(&transaction))?;
+        apply::move_to(&transaction, &position)?;
+        self.capture.forget(&transaction)?;
+        transaction.commit()?;
+        tracing::info!(applied = position.applied, "the index was begun anew from a base");
+        note(&self.state, |state| state.advance_to(position.applied));
+        self.read = position.applied;
+        self.unfinished = None;
+        Ok(())
+    }
+
+    /// Writes to the index what was read behind `from`.
+    fn apply(&mut self, from: &Position, found: ReadLog) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process of this machine may have come further meanwhile.
+        let mut at = apply::position(&transaction)?;
+        let is_alone = at == *from;
+        for read in found.entries {
+            if read.position.applied <= at.applied {
+                continue;
+            }
+            if let Some(entry) = &read.entry {
+                apply::apply(&transaction, entry)?;
+            }
+            at = read.position;
+        }
+        apply::move_to(&transaction, &at)?;
+        self.capture.forget(&transaction)?;
+        transaction.commit()?;
+        note(&self.state, |state| state.advance_to(at.applied));
+        self.read = found.read;
+        let tail = found.tail;
+        self.unfinished = match self.unfinished.take() {
+            _ if !is_alone || tail.applied <= at.applied => None,
+            Some(known) if known.tail == tail => Some(known),
+            _ => Some(Unfinished { after: at, tail, since: Instant::now() }),
+        };
+        Ok(())
     }
 
     fn position(&mut self) -> Result<Position, StoreError> {

@@ -32,6 +32,7 @@ pub struct Nats {
     pub create: bool,
     pub monitors: Vec<String>,
     pub sync: ServerSync,
+    pub trim_bytes: u64,
     pub attempt_ms: u64,
     pub timeout_ms: u64,
 }
