@@ -4,4 +4,5 @@ mod faults;
 mod machines;
 mod moves;
 mod refusals;
+mod trimming;
 mod watching;

@@ -79,10 +79,31 @@ impl Claims {
     }
 }
 
+impl Claims {
+    /// Gives the duty back, if this machine has it, so that another one need not wait until the claim lapses.
+    pub(super) async fn release(&self, log: &Log, duty: &Duty) {
+        if self.last == 0 || !duty.is_held() {
+            return;
+        }
+        let wait = Duration::from_millis(log.settings.attempt_ms);
+        let released = tokio::time::timeout(wait, async {
+            // Without an answer the claim lapses by itself.
+            if let Ok(stream) = log.context.get_stream(stream_name(log)).await {
+                let _ = stream.delete_message(self.last).await;
+            }
+        });
+        let _ = released.await;
+    }
+}
+
+fn stream_name(log: &Log) -> String {
+    format!("{}_DUTY", log.settings.stream)
+}
+
 /// Makes the stream of claims, if it is not there.
 pub(super) async fn make_stream(log: &Log) -> Result<(), StoreError> {
     let config = stream::Config {
-        name: format!("{}_DUTY", log.settings.stream),
+        name: stream_name(log),
         description: Some("Which of infold's machines does what is done once".to_owned()),
         subjects: vec![log.duty_subject()],
         max_messages_per_subject: 1,

@@ -101,6 +101,7 @@ pub(crate) fn write_shared(
     while let Some(requests) = writer.next(&mut waiting) {
         writer.serve(requests);
     }
+    writer.runtime.block_on(writer.claims.release(&writer.log, &writer.state.duty));
 }
 
 impl SharedWriter {
