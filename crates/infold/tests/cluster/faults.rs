@@ -126,7 +126,9 @@ async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [(Daemon,
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_acknowledged_survives_faults_on_every_machine() {
     let Some(machines) = Machines::start(DAEMONS, |setup| {
-        setup.set("folding.max_branches_per_minute", 1_000_000).set("folding.max_concurrent_per_session", 10_000)
+        let setup = setup.set("folding.max_branches_per_minute", 1_000_000);
+        // Little enough for bases to be made, and the log to be trimmed, while servers fail.
+        setup.set("folding.max_concurrent_per_session", 10_000).set("store.nats.trim_bytes", 65_536)
     })
     .await
     else {
