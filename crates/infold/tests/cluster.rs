@@ -1,6 +1,7 @@
 //! Several machines with one state: daemons with folders of their own, on three real NATS servers.
 
 mod faults;
+mod history;
 mod machines;
 mod moves;
 mod refusals;

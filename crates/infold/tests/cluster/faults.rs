@@ -1,9 +1,9 @@
-//! Faults while sessions are worked on: nothing that was acknowledged is lost on any machine, no branch ends twice, all
-//! machines end with the same, and work goes on soon after each fault.
+//! Faults while sessions are worked on: nothing that was acknowledged is lost on any machine, no branch ends twice, what clients saw
+//! of a session is linearisable, all machines end with the same, and work goes on soon after each fault.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use infold_testkit::nats::NatsCluster;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use super::history::{Act, Observed, is_linearisable};
 use super::machines::{Machines, STREAM};
 use crate::support::Database;
 
@@ -25,20 +26,34 @@ const CALL_MAX: Duration = Duration::from_secs(40);
 /// A pause between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 const DAEMONS: usize = 3;
+/// After how many branches workers go on to another session that they share.
+const BRANCHES_OF_SESSION: usize = 10;
 
 /// What was acknowledged to clients.
 #[derive(Default)]
 struct Acknowledged {
     opened: Vec<String>,
     folded: Vec<String>,
+    /// What was seen of each session that workers share.
+    histories: BTreeMap<String, Vec<Observed>>,
+}
+
+/// What all workers have in common.
+#[derive(Clone)]
+struct Common {
+    done: Arc<Mutex<Acknowledged>>,
+    stop: Arc<AtomicBool>,
+    /// How many branches of shared sessions were begun.
+    begun: Arc<AtomicUsize>,
+    http: reqwest::Client,
+    start: Instant,
 }
 
 /// A client that opens and folds until it is stopped. Its daemon may be started again under another address.
 struct Worker {
     number: usize,
     url: Arc<Mutex<String>>,
-    done: Arc<Mutex<Acknowledged>>,
-    stop: Arc<AtomicBool>,
+    common: Common,
     /// When something was last acknowledged.
     last: Arc<Mutex<Instant>>,
 }
@@ -46,12 +61,17 @@ struct Worker {
 impl Worker {
     async fn work(self) {
         for round in 0.. {
-            if self.stop.load(Ordering::SeqCst) {
+            if self.common.stop.load(Ordering::SeqCst) {
                 return;
             }
             // Every other branch is in a session that all workers share.
-            let session = if round % 2 == 0 { "shared".to_owned() } else { format!("own-{}", self.number) };
-            if self.round(&session).await.is_none() {
+            let done = if round % 2 == 0 {
+                let number = self.common.begun.fetch_add(1, Ordering::SeqCst) / BRANCHES_OF_SESSION;
+                self.watched_round(&format!("shared-{number}")).await
+            } else {
+                self.round(&format!("own-{}", self.number)).await
+            };
+            if done.is_none() {
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -61,10 +81,51 @@ impl Worker {
     async fn round(&self, session: &str) -> Option<()> {
         let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
         let branch = self.call("branch_create", opening).await?["branch_id"].as_str()?.to_owned();
-        self.done.lock().await.opened.push(branch.clone());
+        self.common.done.lock().await.opened.push(branch.clone());
         self.call("branch_return", json!({"branch_id": branch, "message": "done"})).await?;
-        self.done.lock().await.folded.push(branch);
+        self.common.done.lock().await.folded.push(branch);
         Some(())
+    }
+
+    /// The same, with a look at the session before and after the fold. What was called and answered, and when, is noted.
+    async fn watched_round(&self, session: &str) -> Option<()> {
+        let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
+        let called = self.now();
+        let branch = self.call("branch_create", opening).await?["branch_id"].as_str()?.to_owned();
+        self.note(session, Act::Opened(branch.clone()), called, Some(self.now())).await;
+        self.common.done.lock().await.opened.push(branch.clone());
+        self.look(session).await;
+        let called = self.now();
+        let folded = self.call("branch_return", json!({"branch_id": branch, "message": "done"})).await;
+        let answered = folded.is_some().then(|| self.now());
+        self.note(session, Act::Folded(branch.clone()), called, answered).await;
+        self.look(session).await;
+        folded?;
+        self.common.done.lock().await.folded.push(branch);
+        Some(())
+    }
+
+    /// Lists the branches of a session. That changes nothing.
+    async fn look(&self, session: &str) -> Option<()> {
+        let url = format!("{}/api/v1/sessions/{session}/branches", self.url.lock().await);
+        let called = self.now();
+        let answer = self.common.http.get(url).send().await.ok()?.error_for_status().ok()?;
+        let listed: Value = answer.json().await.ok()?;
+        let answered = self.now();
+        let branches = listed["branches"].as_array().unwrap().iter().map(|branch| {
+            (branch["branch_id"].as_str().unwrap().to_owned(), branch["status"] != "active")
+        });
+        self.note(session, Act::Listed(branches.collect()), called, Some(answered)).await;
+        Some(())
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.common.start.elapsed().as_nanos()).unwrap()
+    }
+
+    async fn note(&self, session: &str, act: Act, called: u64, answered: Option<u64>) {
+        let mut done = self.common.done.lock().await;
+        done.histories.entry(session.to_owned()).or_default().push(Observed { act, called, answered });
     }
 
     async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
@@ -147,15 +208,21 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
         })
         .collect();
 
-    let (done, stop) = (Arc::new(Mutex::new(Acknowledged::default())), Arc::new(AtomicBool::new(false)));
+    let common = Common {
+        done: Arc::default(),
+        stop: Arc::default(),
+        begun: Arc::default(),
+        http: reqwest::Client::builder().no_proxy().timeout(CALL_MAX).build().unwrap(),
+        start: Instant::now(),
+    };
     let lasts: Vec<_> = daemons.iter().map(|_| Arc::new(Mutex::new(Instant::now()))).collect();
     let workers: Vec<JoinHandle<()>> = daemons
         .iter()
         .zip(&lasts)
         .enumerate()
         .map(|(number, ((_, url), last))| {
-            let (url, done, stop, last) = (Arc::clone(url), Arc::clone(&done), Arc::clone(&stop), Arc::clone(last));
-            tokio::spawn(Worker { number, url, done, stop, last }.work())
+            let (url, common, last) = (Arc::clone(url), common.clone(), Arc::clone(last));
+            tokio::spawn(Worker { number, url, common, last }.work())
         })
         .collect();
 
@@ -173,18 +240,24 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
         }
         slowest = slowest.max(healed.elapsed());
     }
-    stop.store(true, Ordering::SeqCst);
+    common.stop.store(true, Ordering::SeqCst);
     for worker in workers {
         worker.await.unwrap();
     }
-    let done = done.lock().await;
+    let done = common.done.lock().await;
     println!(
-        "figures: {faults} faults, {} openings and {} folds acknowledged, work went on at the latest {:.1} s after a fault",
+        "figures: {faults} faults, {} openings and {} folds acknowledged, {} sessions with {} acts linearisable, work went on at \
+         the latest {:.1} s after a fault",
         done.opened.len(),
         done.folded.len(),
+        done.histories.len(),
+        done.histories.values().map(Vec::len).sum::<usize>(),
         slowest.as_secs_f64()
     );
     assert!(done.folded.len() > 10, "work went on");
+    for (session, history) in &done.histories {
+        assert!(is_linearisable(history), "{session}: {history:#?}");
+    }
     check(&daemons, &done).await;
     drop(folder);
 }
@@ -215,7 +288,7 @@ async fn all_have_the_same(daemons: &[(Daemon, Arc<Mutex<String>>)]) -> bool {
     for (daemon, _) in daemons {
         // A look that decides brings the index up to date. It must not be a call of a tool: those are counted.
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        let looked = http.get(format!("{}/api/v1/sessions/shared", daemon.base_url())).send().await;
+        let looked = http.get(format!("{}/api/v1/sessions/shared-0", daemon.base_url())).send().await;
         assert!(looked.unwrap().status().is_success());
         let index = Database::look(&daemon.data().join("cluster")).unwrap();
         let rows = |sql: &str| index.rows(sql).unwrap();
