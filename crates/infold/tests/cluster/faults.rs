@@ -87,14 +87,15 @@ impl Worker {
         Some(())
     }
 
-    /// The same, with a look at the session before and after the fold. What was called and answered, and when, is noted.
+    /// The same, with a look at the session before and after each. What was called and answered, and when, is noted.
     async fn watched_round(&self, session: &str) -> Option<()> {
+        // Nothing that this machine wrote has told it how the session is.
+        self.look(session).await;
         let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
         let called = self.now();
         let branch = self.call("branch_create", opening).await?["branch_id"].as_str()?.to_owned();
         self.note(session, Act::Opened(branch.clone()), called, Some(self.now())).await;
         self.common.done.lock().await.opened.push(branch.clone());
-        self.look(session).await;
         let called = self.now();
         let folded = self.call("branch_return", json!({"branch_id": branch, "message": "done"})).await;
         let answered = folded.is_some().then(|| self.now());
