@@ -1,7 +1,10 @@
 //! Several machines with one state: daemons with folders of their own, on three real NATS servers.
 
 mod faults;
+mod lapse;
 mod machines;
 mod moves;
+mod owners;
 mod refusals;
+mod secrets;
 mod watching;

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use infold_testkit::nats::{NATS_USER, NatsCluster};
-use infold_testkit::{Daemon, DaemonSetup, TempFolder};
+use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, TempFolder};
 
-use crate::support::roomy;
+use crate::support::{Api, Program, roomy};
 
 /// The stream that the daemons share.
 pub const STREAM: &str = "INFOLD";
@@ -40,6 +40,17 @@ impl Machines {
         }
         let setup = self.connected(change(roomy())).data(data);
         self.daemons.push(setup.start().await.unwrap());
+    }
+
+    /// The daemons, each with a client of its own.
+    pub async fn programs(&mut self) -> Vec<Program> {
+        let mut programs = Vec::new();
+        for daemon in self.daemons.drain(..) {
+            let mcp = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
+            let api = Api::new(mcp.http().clone(), daemon.base_url());
+            programs.push(Program { daemon, mcp, api });
+        }
+        programs
     }
 
     /// The folder of a daemon's data.
