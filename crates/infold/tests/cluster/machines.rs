@@ -85,9 +85,14 @@ pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::pa
 
 /// Runs the program, without what the environment says to tests, and returns what it said.
 pub fn infold_command(arguments: &[&str]) -> std::process::Output {
+    bare_infold().args(arguments).output().unwrap()
+}
+
+/// The program, without what the environment says to tests.
+pub fn bare_infold() -> std::process::Command {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_infold"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("INFOLD_")) {
         command.env_remove(name);
     }
-    command.args(arguments).output().unwrap()
+    command
 }

@@ -1,5 +1,7 @@
 //! Work while the servers are away: it is refused, with what to do, and afterwards nothing is lost and nothing is there twice.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +9,7 @@ use infold_testkit::TempFolder;
 use infold_testkit::nats::NatsServer;
 use serde_json::{Value, json};
 
-use super::machines::{connected, infold_command};
+use super::machines::{bare_infold, connected};
 use crate::support::{Database, PATIENCE, POLL, Program, roomy};
 
 /// Calls that are under way when the servers go.
@@ -21,7 +23,12 @@ fn opening(name: &str) -> Value {
 fn without_servers_every_command_says_so_and_what_to_do() {
     let folder = TempFolder::new().unwrap();
     let data = folder.join("data");
-    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["mcp"], &["run", "hello"]] {
+    // An agent that says when it runs.
+    let agent = folder.join("claude");
+    fs::write(&agent, "#!/bin/sh\necho started >&2\n").unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["mcp"], &["run"]] {
         let mut arguments = command.to_vec();
         arguments.extend(["--data", data.to_str().unwrap()]);
         for setting in [
@@ -32,12 +39,16 @@ fn without_servers_every_command_says_so_and_what_to_do() {
         ] {
             arguments.extend(["--set", setting]);
         }
-        let said = infold_command(&arguments);
+        // What follows an agent's name is the agent's.
+        arguments.extend((command == ["run"]).then_some("claude"));
+        let infold = &mut bare_infold();
+        let said = infold.args(&arguments).env("PATH", &path).env("HOME", folder.path()).output().unwrap();
         let text = String::from_utf8_lossy(&said.stderr);
         assert!(!said.status.success(), "{command:?}: {text}");
         for words in ["cannot be reached", "store.backend = \"sqlite\""] {
             assert!(text.contains(words), "{command:?} does not say {words:?}: {text}");
         }
+        assert!(!text.contains("started"), "the agent runs without its state: {text}");
     }
 }
 
@@ -46,7 +57,7 @@ async fn what_was_refused_is_nowhere_and_what_is_repeated_is_there_once() {
     let Some(mut server) = NatsServer::start().await.unwrap() else { return };
     let folder = TempFolder::new().unwrap();
     let password = folder.join("password");
-    std::fs::write(&password, server.password()).unwrap();
+    fs::write(&password, server.password()).unwrap();
     let setup = connected(roomy(), &[server.client_url()], &password)
         .set("store.nats.replicas", 1)
         .set("store.nats.timeout_ms", 2_000)

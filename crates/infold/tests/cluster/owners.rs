@@ -25,12 +25,12 @@ async fn one_teams_credentials_show_nothing_of_another_teams_state() {
 
     // The other team listens to everything that it can.
     let stranger = server.other_client().await.unwrap();
-    let mut heard = stranger.subscribe(">").await.unwrap();
+    let mut received = stranger.subscribe(">").await.unwrap();
     stranger.flush().await.unwrap();
     first.open("ours", "Nobody else's business").await.unwrap();
     stranger.publish("the.end", "".into()).await.unwrap();
-    let next = tokio::time::timeout(PATIENCE, heard.next()).await.unwrap().unwrap();
-    assert_eq!(next.subject.as_str(), "the.end", "nothing was heard before what it said itself");
+    let next = tokio::time::timeout(PATIENCE, received.next()).await.unwrap().unwrap();
+    assert_eq!(next.subject.as_str(), "the.end", "nothing was received before what it said itself");
 
     // It asks for everything that it could ask for.
     let streams = async_nats::jetstream::new(stranger.clone());
