@@ -24,7 +24,7 @@ pub struct TimerSettings {
 
 /// The longest pause between two looks: another process may have opened a branch and died.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
-const SWEEP_EVERY: Duration = Duration::from_secs(600);
+const SWEEP_EVERY_MS: u64 = 600_000;
 /// The pause between two looks through the whole database for damage.
 const LOOK_FOR_DAMAGE_EVERY: Duration = Duration::from_secs(3600);
 const SESSIONS_AT_ONCE: usize = 100;
@@ -83,16 +83,18 @@ impl Engine {
     }
 
     async fn keep_time(&self, cancel: &CancellationToken) {
-        let mut sweep_at = tokio::time::Instant::now();
+        let mut swept_at_ms = None;
         loop {
             // Of several machines with one state, one does it.
             let is_on_duty = self.inner.store.is_on_duty();
-            if is_on_duty && tokio::time::Instant::now() >= sweep_at {
-                self.log(self.sweep().await);
-                sweep_at = tokio::time::Instant::now() + SWEEP_EVERY;
-            }
             if is_on_duty {
                 self.log(self.fold_overdue().await);
+            }
+            // What is over is so by the time of day: a machine that slept, or whose clock was set, need not wait.
+            let is_swept = |at_ms: u64| self.now_ms().abs_diff(at_ms) < SWEEP_EVERY_MS;
+            if is_on_duty && !swept_at_ms.is_some_and(is_swept) {
+                self.log(self.sweep().await);
+                swept_at_ms = Some(self.now_ms());
             }
             let rest = self.rest().await;
             tokio::select! {
@@ -143,11 +145,11 @@ impl Engine {
         };
         loop {
             let swept = self.inner.store.sweep(sweep).await?;
-            self.inner.store.forget_documents(&swept.sessions).await?;
-            if swept.sessions.len() < SESSIONS_AT_ONCE {
+            if swept.sessions < SESSIONS_AT_ONCE {
                 break;
             }
         }
+        self.inner.store.forget_lapsed_documents().await?;
         self.inner.store.trim_log().await?;
         Ok(())
     }

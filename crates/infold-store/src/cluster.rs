@@ -21,6 +21,7 @@ mod publish;
 mod settings;
 mod tables;
 mod transfer;
+mod version;
 mod writing;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -10,7 +10,7 @@ use rusqlite::{Transaction, params};
 use crate::codec::{pack, to_json};
 use crate::load::session_key;
 use crate::replay::{Ended, ends};
-use crate::{DocumentedSession, SessionKey, Store, StoreError};
+use crate::{SessionKey, Store, StoreError};
 
 /// What is over by now, as times in milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Sweep {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Sessions whose own rows were deleted.
-    pub sessions: Vec<DocumentedSession>,
+    pub sessions: usize,
     /// Archived branches that were deleted.
     pub archived: usize,
 }
@@ -41,9 +41,9 @@ impl Store {
 }
 
 fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError> {
-    let lapsed: Vec<(String, String, Option<String>)> = transaction
+    let lapsed: Vec<(String, String)> = transaction
         .prepare_cached(
-            "SELECT owner, name, project FROM sessions
+            "SELECT owner, name FROM sessions
              WHERE active_at < CASE WHEN substr(name, 1, length(?3)) = ?3
                  OR EXISTS (SELECT 1 FROM proxied WHERE session_id = sessions.id) THEN ?4 ELSE ?1 END
              AND NOT EXISTS (SELECT 1 FROM branches WHERE session_id = sessions.id AND open = 1)
@@ -52,21 +52,20 @@ fn run(transaction: &Transaction<'_>, sweep: Sweep) -> Result<Swept, StoreError>
         )?
         .query_map(
             params![sweep.active_before_ms, sweep.sessions_max, SessionId::RESCUED, sweep.ended_before_ms],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?
         .collect::<Result<_, _>>()?;
-    let mut sessions = Vec::new();
+    let sessions = lapsed.len();
     if !lapsed.is_empty() {
         transaction.execute("UPDATE instance SET floor = (SELECT id - 1 FROM next_event)", [])?;
     }
-    for (owner, name, project) in lapsed {
+    for (owner, name) in lapsed {
         let key = session_key((owner, name))?;
         archive(transaction, &key)?;
         transaction.prepare_cached("DELETE FROM memory_lessons WHERE session = ?1")?.execute([key.as_text()])?;
         transaction.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([key.as_text()])?;
-        sessions.push(DocumentedSession { key, project });
     }
-    if !sessions.is_empty() {
+    if sessions > 0 {
         transaction.execute(
             "DELETE FROM blob_contents WHERE NOT EXISTS (SELECT 1 FROM tool_result_blobs WHERE content = hash)",
             [],

@@ -1,13 +1,14 @@
 //! What tests and chores need to run the real program: a daemon in a folder of its own, small MCP clients
 //! of both eras over HTTP and stdio, a model that plays a script, an agent that makes the calls the model
 //! asks for, a server that asks for a login, NATS servers that can be killed and cut off, random numbers that can be
-//! repeated, long results with errors in them, and a disk that can lose power.
+//! repeated, a clock that can be moved, long results with errors in them, and a disk that can lose power.
 //!
 //! The clients here are thin on purpose: they send what a test gives them and show all of the answer,
 //! with its header and `_meta`, which a full SDK would hide. Nothing in the program may depend on this crate.
 
 pub mod agent;
 mod answer;
+mod clock;
 mod daemon;
 mod disk;
 mod embeddings;
@@ -28,6 +29,7 @@ pub mod terminal;
 mod trace;
 
 pub use answer::{CallAnswer, CallError, JsonRpcError};
+pub use clock::MovedClock;
 pub use daemon::{Daemon, DaemonSetup};
 pub use disk::Disk;
 pub use embeddings::{Embeddings, EmbeddingsMood};

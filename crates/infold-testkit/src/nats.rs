@@ -31,6 +31,9 @@ const INSTALLED: &str = ".tools/venv/bin/nats-server";
 /// The user that infold connects as; `docs/cluster` names it.
 pub const NATS_USER: &str = "infold";
 
+/// The user of another team, in an account of its own; `docs/cluster` names it in a comment.
+pub const NATS_OTHER_USER: &str = "team2";
+
 /// How servers are to be started. [`NatsSetup::start_server`] and [`NatsSetup::start_cluster`] start them.
 #[derive(Debug, Clone, Default)]
 pub struct NatsSetup {

@@ -3,8 +3,13 @@
 mod direct;
 mod faults;
 mod history;
+mod lapse;
 mod machines;
 mod moves;
+mod offline;
+mod owners;
+mod python;
 mod refusals;
+mod secrets;
 mod trimming;
 mod watching;

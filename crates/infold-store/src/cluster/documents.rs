@@ -1,18 +1,24 @@
 //! What other programs can watch: documents about sessions and branches, under subjects of their own, in a stream beside the
 //! log. They follow from the log, and nothing that infold decides is read from them.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::{self, stream};
+use futures::TryStreamExt;
+use rusqlite::Transaction;
 
 use super::log::{Log, describe};
+use crate::load::session_key;
 use crate::{SessionKey, Store, StoreError};
 
 /// In place of the project, where a session has none.
 const NO_PROJECT: &str = "no-project";
 /// What documents are about, behind owner, project and session.
-const ABOUT: [&str; 3] = ["branches.*", "events.*.*", "meta.session_state"];
+const ABOUT: [&str; 3] = ["branches.*", "events.*.*", STATE];
+/// What every session with documents has.
+const STATE: &str = "meta.session_state";
 /// Says of which event a document is.
 const EVENT: &str = "Infold-Event";
 /// How long servers recognise a document that is published again.
@@ -140,12 +146,24 @@ impl Store {
         documents.send(documents.cursor.clone(), headers, String::new()).await
     }
 
-    /// Deletes the documents about sessions that have lapsed.
-    pub async fn forget_documents(&self, sessions: &[DocumentedSession]) -> Result<(), StoreError> {
+    /// Deletes documents about sessions that are not there any more, whenever they have lapsed and whoever noticed.
+    pub async fn forget_lapsed_documents(&self) -> Result<(), StoreError> {
         let Some(documents) = self.documents() else { return Ok(()) };
         let stream = documents.context.get_stream(&documents.stream).await.map_err(|error| failed(&error))?;
-        for session in sessions {
-            stream.purge().filter(format!("{}.>", documents.subject(session))).await.map_err(|error| failed(&error))?;
+        // Documents first: a session that has some is in the log by then, if it has not lapsed.
+        let filter = format!("{}.*.*.*.{STATE}", documents.prefix);
+        let documented = stream.info_with_subjects(filter).await.map_err(|error| failed(&error))?;
+        let documented: Vec<_> = documented.try_collect().await.map_err(|error| failed(&error))?;
+        self.fresh().await?;
+        let live = self.read(|transaction| documented_sessions(transaction)).await?;
+        let live: HashSet<String> = live.iter().map(|session| documents.subject(session)).collect();
+        for (subject, _) in &documented {
+            let Some(session) = subject.strip_suffix(STATE).and_then(|session| session.strip_suffix('.')) else {
+                continue;
+            };
+            if !live.contains(session) {
+                stream.purge().filter(format!("{session}.>")).await.map_err(|error| failed(&error))?;
+            }
         }
         Ok(())
     }
@@ -153,4 +171,15 @@ impl Store {
     fn documents(&self) -> Option<&Documents> {
         self.inner.cluster.as_ref().and_then(|shown| shown.documents.get())
     }
+}
+
+/// All sessions whose live state is there, as subjects name them.
+fn documented_sessions(transaction: &Transaction<'_>) -> Result<Vec<DocumentedSession>, StoreError> {
+    let mut statement = transaction.prepare("SELECT owner, name, project FROM sessions")?;
+    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+    rows.map(|row| {
+        let (key, project) = row?;
+        Ok(DocumentedSession { key: session_key(key)?, project })
+    })
+    .collect()
 }

@@ -49,6 +49,7 @@ impl Log {
         state: SharedState,
     ) -> Result<Self, StoreError> {
         let client = connect(settings, &state).await?;
+        super::version::check_version(settings, &client.server_info().version)?;
         let mut context = jetstream::new(client.clone());
         context.set_timeout(Duration::from_millis(settings.attempt_ms));
         let found = find(&context, settings).await?;

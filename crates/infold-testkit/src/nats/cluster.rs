@@ -29,7 +29,7 @@ pub struct NatsCluster {
     passwords: Passwords,
     monitor: Monitor,
     /// Removed after the servers are dead: fields are dropped in this order.
-    _folder: TempFolder,
+    folder: TempFolder,
 }
 
 /// A server, and what was done to it.
@@ -90,7 +90,7 @@ impl NatsCluster {
             let node = NatsNode::start_new(program, &own, &config)?;
             members.push(Member { node, links: LinkState::Open, condition: Condition::Running });
         }
-        let cluster = Self { members, routes, passwords, monitor: Monitor::new()?, _folder: folder };
+        let cluster = Self { members, routes, passwords, monitor: Monitor::new()?, folder };
         cluster.until_ready().await?;
         if setup.storage != Storage::Off {
             let url = cluster.members[0].node.client_url();
@@ -145,6 +145,11 @@ impl NatsCluster {
     /// Ends what [`NatsCluster::partition`] or [`NatsCluster::disconnect`] began.
     pub fn heal(&mut self, node: usize) -> Result<()> {
         self.set_links(node, LinkState::Open)
+    }
+
+    /// The folder with all files of all servers.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Where clients connect, one for each server, without user and password.

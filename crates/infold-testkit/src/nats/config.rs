@@ -62,6 +62,8 @@ fn free_port(rng: &mut Rng) -> Result<TcpListener> {
 pub struct Passwords {
     /// What tests connect with.
     pub infold: String,
+    /// What tests connect with as the second team.
+    pub team2: String,
     route: String,
     operator: String,
     /// What the servers take for infold's.
@@ -77,7 +79,7 @@ impl Passwords {
             Password::Right => infold.clone(),
             Password::Wrong => word(),
         };
-        Self { infold, route: word(), operator: word(), expected }
+        Self { infold, team2: word(), route: word(), operator: word(), expected }
     }
 }
 
@@ -103,6 +105,7 @@ impl NodeConfig<'_> {
         let replaced =
             replace(&replaced, "http: \"127.0.0.1:8222\"", &format!("http: \"{}\"", at(self.ports.monitor)))?;
         let replaced = replace(&replaced, "CHANGE-ME-INFOLD", &self.passwords.expected)?;
+        let replaced = replace(&replaced, "CHANGE-ME-TEAM2", &self.passwords.team2)?;
         let replaced = replace(&replaced, "CHANGE-ME-OPERATOR", &self.passwords.operator)?;
         let replaced = replace(&replaced, &format!("/var/lib/nats/{name}"), store)?;
         self.with_storage(&self.with_routes(&replaced)?)
@@ -132,9 +135,9 @@ impl NodeConfig<'_> {
             SyncWhen::ServersDefault => without_line(text, "sync_interval: always")?,
         };
         match self.setup.storage {
-            Storage::Ample => Ok(text),
+            Storage::Ample => with_second_team(&text),
             Storage::Bytes(bytes) => replace(&text, "max_file_store: 16GB", &format!("max_file_store: {bytes}")),
-            Storage::Off => without_line(&without_block(&text, "jetstream")?, "jetstream: enabled"),
+            Storage::Off => without_line(&without_block(&text, "jetstream")?, "        jetstream: enabled"),
         }
     }
 }
@@ -155,6 +158,14 @@ fn listen(port: u16) -> String {
 fn replace(text: &str, from: &str, to: &str) -> Result<String> {
     ensure!(text.contains(from), "docs/cluster no longer has {from:?}");
     Ok(text.replace(from, to))
+}
+
+/// Takes the marks of a comment from the second team's account.
+fn with_second_team(text: &str) -> Result<String> {
+    let parts =
+        text.split_once("    # TEAM2 {\n").and_then(|(before, rest)| Some((before, rest.split_once("    # }\n")?)));
+    let (before, (account, after)) = parts.context("docs/cluster no longer has a second account")?;
+    Ok(format!("{before}    TEAM2 {{\n{}    }}\n{after}", account.replace("    # ", "    ")))
 }
 
 /// Leaves out the one line that has these words.

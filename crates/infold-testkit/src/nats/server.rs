@@ -8,7 +8,7 @@ use async_nats::{Client, ConnectOptions};
 use super::config::{NodeConfig, NodePorts, Passwords};
 use super::monitor::{Monitor, until_some};
 use super::node::{NatsNode, PortTaken};
-use super::{NATS_USER, NatsSetup};
+use super::{NATS_OTHER_USER, NATS_USER, NatsSetup};
 use crate::{Rng, TempFolder};
 
 /// How often servers are started with other ports, if someone took theirs.
@@ -82,6 +82,18 @@ impl NatsServer {
     /// The password of [`NATS_USER`].
     pub fn password(&self) -> &str {
         &self.passwords.infold
+    }
+
+    /// The password of [`NATS_OTHER_USER`].
+    pub fn other_password(&self) -> &str {
+        &self.passwords.team2
+    }
+
+    /// A client of this server that is another team's.
+    pub async fn other_client(&self) -> Result<Client> {
+        let (user, password) = (NATS_OTHER_USER.to_owned(), self.other_password().to_owned());
+        let options = ConnectOptions::with_user_and_password(user, password);
+        options.connect(self.client_url()).await.context("cannot connect to the server")
     }
 
     /// A client of this server.

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use infold_testkit::nats::{NATS_USER, NatsCluster};
-use infold_testkit::{Daemon, DaemonSetup, TempFolder};
+use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, TempFolder};
 
-use crate::support::roomy;
+use crate::support::{Api, Program, roomy};
 
 /// The stream that the daemons share.
 pub const STREAM: &str = "INFOLD";
@@ -42,6 +42,17 @@ impl Machines {
         self.daemons.push(setup.start().await.unwrap());
     }
 
+    /// The daemons, each with a client of its own.
+    pub async fn programs(&mut self) -> Vec<Program> {
+        let mut programs = Vec::new();
+        for daemon in self.daemons.drain(..) {
+            let mcp = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
+            let api = Api::new(mcp.http().clone(), daemon.base_url());
+            programs.push(Program { daemon, mcp, api });
+        }
+        programs
+    }
+
     /// The folder of a daemon's data.
     pub fn data(&self, number: usize) -> PathBuf {
         self.folder.join(&format!("machine-{number}"))
@@ -74,9 +85,14 @@ pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::pa
 
 /// Runs the program, without what the environment says to tests, and returns what it said.
 pub fn infold_command(arguments: &[&str]) -> std::process::Output {
+    bare_infold().args(arguments).output().unwrap()
+}
+
+/// The program, without what the environment says to tests.
+pub fn bare_infold() -> std::process::Command {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_infold"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("INFOLD_")) {
         command.env_remove(name);
     }
-    command.args(arguments).output().unwrap()
+    command
 }

@@ -6,9 +6,10 @@ use std::process::Output;
 use infold_testkit::nats::{NATS_USER, NatsServer, NatsSetup};
 use infold_testkit::{Era, McpHttp, TempFolder};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::machines::{Machines, connected, infold_command};
-use crate::support::infold;
+use crate::support::{Program, infold};
 
 /// What the program says about the state of a cluster of one server, with these settings in place of others.
 fn status(server: &NatsServer, folder: &TempFolder, settings: &[&str]) -> Output {
@@ -129,4 +130,63 @@ async fn a_log_that_lost_what_was_acknowledged_is_refused_and_named() {
     context.create_stream(config).await.unwrap();
     assert_refused(&status(&server, &folder, &[]), &["ends at 0", "docs/cluster.md"]);
     server.kill().unwrap();
+}
+
+/// A server that says which version it is, and is nothing more.
+async fn server_of_version(version: &str) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("nats://{}", listener.local_addr().unwrap());
+    let info = json!({
+        "server_id": "OLD", "server_name": "old", "version": version, "go": "go1", "host": "127.0.0.1", "port": 4222,
+        "headers": true, "max_payload": 1_048_576, "proto": 1, "client_id": 1, "jetstream": true,
+    });
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            stream.write_all(format!("INFO {info}\r\n").as_bytes()).await.unwrap();
+            let mut read = [0; 4096];
+            // Whatever a client says, it is answered as if it had asked whether anybody is there.
+            while stream.read(&mut read).await.is_ok_and(|count| count > 0) {
+                if stream.write_all(b"PONG\r\n").await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_server_is_refused_with_the_version_that_is_needed() {
+    let Some(server) = NatsServer::start().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    let old = format!("store.nats.servers=[\"{}\"]", server_of_version("2.9.10").await);
+    assert_refused(&status(&server, &folder, &[&old]), &["2.9.10", "too old", "2.12 or newer"]);
+    assert!(status(&server, &folder, &[]).status.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_stream_takes_nothing_and_goes_on_when_there_is_room() {
+    let Some(server) = NatsServer::start().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    let password = folder.join("password");
+    fs::write(&password, server.password()).unwrap();
+    let setup = connected(infold(), &[server.client_url()], &password).set("store.nats.replicas", 1);
+    let program = Program::start(setup.set("store.nats.timeout_ms", 3_000)).await.unwrap();
+    program.open("before", "look around").await.unwrap();
+
+    let context = async_nats::jetstream::new(server.client().await.unwrap());
+    let info = context.get_stream("INFOLD").await.unwrap().cached_info().clone();
+    let room = |bytes: u64| async_nats::jetstream::stream::Config {
+        max_bytes: i64::try_from(info.state.bytes + bytes).unwrap(),
+        ..info.config.clone()
+    };
+    context.update_stream(room(1)).await.unwrap();
+    let opening = json!({"session_id": "meanwhile", "description": "look around"});
+    let refused = program.call("branch_create", opening.clone()).await.unwrap();
+    assert!(refused.summary().contains("takes no more entries"), "{}", refused.summary());
+    assert!(refused.summary().contains("more room"), "{}", refused.summary());
+    assert_eq!(program.api.get("/api/v1/sessions/meanwhile").await.unwrap().status, 404);
+
+    context.update_stream(room(10_000_000)).await.unwrap();
+    program.done("branch_create", opening).await.unwrap();
 }

@@ -63,6 +63,11 @@ impl Secret {
     pub fn is_in(&self, text: &str) -> bool {
         text.contains(&self.core)
     }
+
+    /// The part from its middle that is looked for.
+    pub fn core(&self) -> &str {
+        &self.core
+    }
 }
 
 /// Where secrets turn up in what a daemon has left behind: its files, its log, and what its database
@@ -88,7 +93,8 @@ pub fn whereabouts(secrets: &[Secret], daemon: &Daemon) -> Result<Vec<String>> {
     Ok(found)
 }
 
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+/// All files in a folder and in the folders in it.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry?.path();

@@ -12,7 +12,7 @@ mod tokens;
 pub use api::{Api, ApiAnswer};
 pub use database::Database;
 pub use events::of_type;
-pub use leaks::{Secret, secrets, whereabouts};
+pub use leaks::{Secret, files_below, secrets, whereabouts};
 pub use program::Program;
 pub use refused::Refused;
 pub use tokens::Issuer;
