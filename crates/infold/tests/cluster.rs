@@ -5,4 +5,5 @@ mod machines;
 mod moves;
 mod refusals;
 mod trimming;
+mod transfer;
 mod watching;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use infold_testkit::nats::{NATS_USER, NatsCluster};
 use infold_testkit::{Daemon, DaemonSetup, TempFolder};
@@ -74,9 +75,13 @@ pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::pa
 
 /// Runs the program, without what the environment says to tests, and returns what it said.
 pub fn infold_command(arguments: &[&str]) -> std::process::Output {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_infold"));
+    undisturbed(Command::new(env!("CARGO_BIN_EXE_infold"))).args(arguments).output().unwrap()
+}
+
+/// Takes what the environment says to tests from a command.
+pub fn undisturbed(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("INFOLD_")) {
         command.env_remove(name);
     }
-    command.args(arguments).output().unwrap()
+    command
 }
