@@ -12,4 +12,5 @@ mod python;
 mod refusals;
 mod secrets;
 mod trimming;
+mod transfer;
 mod watching;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use infold_testkit::nats::{NATS_USER, NatsCluster};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, TempFolder};
@@ -89,8 +90,12 @@ pub fn infold_command(arguments: &[&str]) -> std::process::Output {
 }
 
 /// The program, without what the environment says to tests.
-pub fn bare_infold() -> std::process::Command {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_infold"));
+pub fn bare_infold() -> Command {
+    undisturbed(Command::new(env!("CARGO_BIN_EXE_infold")))
+}
+
+/// Takes what the environment says to tests from a command.
+pub fn undisturbed(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("INFOLD_")) {
         command.env_remove(name);
     }
