@@ -300,7 +300,7 @@ async fn what_was_rescued_stays_as_long_as_the_archive() {
     let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept::default());
     let late = Sweep { ended_before_ms: 1000, ..sweep };
-    assert_eq!(store.sweep(late).await.unwrap().sessions.len(), 1);
+    assert_eq!(store.sweep(late).await.unwrap().sessions, 1);
 }
 
 #[tokio::test]

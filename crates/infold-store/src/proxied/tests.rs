@@ -184,9 +184,9 @@ async fn decisions_and_the_blobs_they_name_stay_as_long_as_the_archive_and_go_to
     store.store_prefix(key("s"), [1; 32]).await.unwrap();
 
     let sweep = Sweep { active_before_ms: 1000, ended_before_ms: 0, sessions_max: 10 };
-    assert_eq!(store.sweep(sweep).await.unwrap().sessions.len(), 0);
+    assert_eq!(store.sweep(sweep).await.unwrap().sessions, 0);
     assert!(store.blob(Owner::local(), BlobId::mint([1; 16])).await.unwrap().is_some());
-    assert_eq!(store.sweep(Sweep { ended_before_ms: 1000, ..sweep }).await.unwrap().sessions.len(), 1);
+    assert_eq!(store.sweep(Sweep { ended_before_ms: 1000, ..sweep }).await.unwrap().sessions, 1);
     assert!(store.blob(Owner::local(), BlobId::mint([1; 16])).await.unwrap().is_none());
     assert!(store.proxied(key("s")).await.unwrap().is_none());
     let connection = rusqlite::Connection::open(store.path()).unwrap();

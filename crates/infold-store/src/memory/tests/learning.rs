@@ -231,13 +231,13 @@ async fn a_session_that_waits_to_be_learnt_from_does_not_lapse_before_the_archiv
     assert_eq!(store.sweep(sweep).await.unwrap(), Swept::default());
     let batch = store.outbox(32).await.unwrap();
     store.learn(step(&batch, Vec::new())).await.unwrap();
-    assert_eq!(store.sweep(sweep).await.unwrap().sessions.len(), 1);
+    assert_eq!(store.sweep(sweep).await.unwrap().sessions, 1);
 
     let folder = TempDir::new().unwrap();
     let store = open_store(&folder);
     ended(&store).await;
     let late = Sweep { ended_before_ms: 1000, ..sweep };
-    assert_eq!(store.sweep(late).await.unwrap().sessions.len(), 1);
+    assert_eq!(store.sweep(late).await.unwrap().sessions, 1);
     let connection = rusqlite::Connection::open(store.path()).unwrap();
     let left = "SELECT (SELECT count(*) FROM memory_lessons) + (SELECT count(*) FROM memory_shown)";
     assert_eq!(connection.query_row(left, [], |row| row.get::<_, u64>(0)).unwrap(), 0);
