@@ -4,6 +4,6 @@ mod faults;
 mod machines;
 mod moves;
 mod refusals;
-mod trimming;
 mod transfer;
+mod trimming;
 mod watching;
