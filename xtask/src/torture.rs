@@ -27,6 +27,8 @@ struct Extent {
     faults: u64,
     /// Faults of the servers and daemons of a cluster.
     cluster_faults: u64,
+    /// Sessions that are moved into a cluster and back.
+    move_sessions: u64,
     /// Seconds for each target of fuzzing.
     fuzz_seconds: u64,
     /// Requests of the soak.
@@ -40,6 +42,7 @@ const USUAL: Extent = Extent {
     images: 100_000,
     faults: 100,
     cluster_faults: 200,
+    move_sessions: 10_000,
     fuzz_seconds: 300,
     soak: 20_000,
 };
@@ -51,6 +54,7 @@ const LONG: Extent = Extent {
     images: 1_000_000,
     faults: 1_000,
     cluster_faults: 2_000,
+    move_sessions: 10_000,
     fuzz_seconds: 1_800,
     soak: 200_000,
 };
@@ -73,6 +77,9 @@ pub struct TortureArguments {
     /// How many faults the servers and daemons of a cluster have.
     #[arg(long)]
     cluster_faults: Option<u64>,
+    /// How many sessions are moved into a cluster and back.
+    #[arg(long)]
+    move_sessions: Option<u64>,
     /// How many seconds each target is fuzzed.
     #[arg(long)]
     fuzz_seconds: Option<u64>,
@@ -101,6 +108,7 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
     let images = arguments.images.unwrap_or(usual.images).to_string();
     let faults = arguments.faults.unwrap_or(usual.faults).to_string();
     let cluster_faults = arguments.cluster_faults.unwrap_or(usual.cluster_faults).to_string();
+    let move_sessions = arguments.move_sessions.unwrap_or(usual.move_sessions).to_string();
     let fuzz_seconds = arguments.fuzz_seconds.unwrap_or(usual.fuzz_seconds).to_string();
     let soak = arguments.soak.unwrap_or(usual.soak).to_string();
 
@@ -130,6 +138,11 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
             "cluster",
             format!("{cluster_faults} faults of three servers and three daemons"),
             test(&of_program("program", "cluster::faults"), ("INFOLD_CLUSTER_FAULTS", &cluster_faults)),
+        ),
+        (
+            "moving",
+            format!("{move_sessions} sessions into a cluster and back, killed twice each way"),
+            test(&of_program("program", "cluster::transfer"), ("INFOLD_MOVE_SESSIONS", &move_sessions)),
         ),
         (
             "fuzzing",

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use infold_core::{Command, Decision, Owner, Principal, ProjectHash, Refusal, Session, SessionId, Thread};
 use infold_store::{
-    Append, EndedBranches, Load, Loaded, NewBlob, NewDecisions, NewLessons, NewShown, ProjectSlot, Reply, SessionKey,
-    StoreError, Target,
+    Append, EndedBranches, Load, Loaded, NewBlob, NewDecisions, NewLessons, NewShown, ProjectSlot, Reply, StoreError,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::MutexGuard;
 
+use crate::naming::{check_project, fresh, new_session, store_target};
 use crate::turn::PendingWords;
-use crate::{Engine, Error, Failure, Notice, SessionRef, random};
+use crate::{Engine, Error, Failure, SessionRef};
 
 /// How often a change is decided again before it is given up. From the second time on, writers of one process wait for
 /// each other, so only other processes can get in between.
@@ -72,7 +72,7 @@ enum Occasion {
 
 /// What a change is decided on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum Basis {
     /// What this machine knows. It is enough for what is recorded: that is refused if another machine knows more.
     Known,
     /// Everything that was acknowledged to anybody. Refusals, and answers that record nothing, need it.
@@ -84,7 +84,7 @@ enum Tried<T> {
     Answered(T),
     /// The session is another one by now.
     Moved(Box<Session>),
-    /// It was brought up to date, or has to be looked at with more than this machine knows.
+    /// It was brought up to date, or has to be decided with more than this machine knows.
     Again,
 }
 
@@ -143,16 +143,16 @@ impl Engine {
         answer: impl Fn(&Session, &Decision) -> Result<T, Failure>,
     ) -> Result<(T, Option<More>), Error> {
         let mut lock: Option<MutexGuard<'_, ()>> = None;
-        let mut sight = if self.inner.store.is_shared() { Sight::Known } else { Sight::Newest };
+        let mut basis = if self.inner.store.is_shared() { Basis::Known } else { Basis::Newest };
         for _ in 0..ATTEMPTS_MAX {
-            match self.try_change(change, calls, (&propose, &answer), sight).await {
+            match self.try_change(change, calls, (&propose, &answer), basis).await {
                 Ok(Tried::Answered(answered)) => return Ok(answered),
                 Ok(Tried::Moved(session)) if lock.is_none() => lock = Some(self.wait_in_line(&session).await),
                 Ok(Tried::Moved(_) | Tried::Again) => {}
-                Err(Error::Refused(_)) if sight == Sight::Known => {}
+                Err(Error::Refused(_)) if basis == Basis::Known => {}
                 Err(error) => return Err(error),
             }
-            sight = Sight::Newest;
+            basis = Basis::Newest;
         }
         Err(Failure::Contended.into())
     }
@@ -166,10 +166,10 @@ impl Engine {
             &impl Fn(&Loaded) -> Result<(Proposal, More), Error>,
             &impl Fn(&Session, &Decision) -> Result<T, Failure>,
         ),
-        sight: Sight,
+        basis: Basis,
     ) -> Result<Tried<(T, Option<More>)>, Error> {
         let now_ms = self.now_ms();
-        let (loaded, place) = self.load_or_start(change, calls, now_ms, sight).await?;
+        let (loaded, place) = self.load_or_start(change, calls, now_ms, basis).await?;
         if let Some(answer) = repeated_answer(&loaded, change)? {
             return Ok(Tried::Answered((answer, None)));
         }
@@ -181,7 +181,7 @@ impl Engine {
         let (decision, proposal, more) = self.decide_with(&loaded, &pending, propose, now_ms)?;
         let answer = answer(&loaded.session, &decision)?;
         if decision.events.is_empty() && proposal.new_decisions.is_empty() {
-            if sight == Sight::Known {
+            if basis == Basis::Known {
                 return Ok(Tried::Again);
             }
             self.confirm_stored(&pending);
@@ -315,7 +315,7 @@ impl Engine {
         change: &SessionChange,
         calls: &[[u8; 16]],
         now_ms: u64,
-        sight: Sight,
+        basis: Basis,
     ) -> Result<(Loaded, ProjectSlot), Error> {
         let load = Load {
             target: store_target(&change.owner, &change.target),
@@ -324,9 +324,9 @@ impl Engine {
             reply_key: change.key.as_ref().map(|(key, _)| key.clone()),
             counted: calls.to_vec(),
         };
-        let found = match sight {
-            Sight::Known => self.inner.store.load_known(load).await?,
-            Sight::Newest => self.inner.store.load(load).await?,
+        let found = match basis {
+            Basis::Known => self.inner.store.load_known(load).await?,
+            Basis::Newest => self.inner.store.load(load).await?,
         };
         if let Some(loaded) = found {
             if let ChangeTarget::Session(session) = &change.target {
@@ -352,42 +352,6 @@ impl Engine {
     }
 }
 
-/// Refuses a session that is named together with a project and belongs to another project.
-pub(crate) fn check_project(named: &SessionRef, found: &Session) -> Result<(), Refusal> {
-    let SessionRef::Project { path, session: Some(id) } = named else { return Ok(()) };
-    let is_anothers = found.project.as_ref().is_some_and(|project| *project != ProjectHash::of(path));
-    if is_anothers { Err(Refusal::SessionNotFound { session: id.to_string() }) } else { Ok(()) }
-}
-
-/// Translates a caller's way of naming a session into the store's.
-pub(crate) fn store_target(owner: &Owner, target: &ChangeTarget) -> Target {
-    let by_id = |id: &SessionId| Target::Session(SessionKey { owner: owner.clone(), id: id.clone() });
-    match target {
-        ChangeTarget::Session(SessionRef::Id(id)) => by_id(id),
-        ChangeTarget::Session(SessionRef::Project { session: Some(id), .. }) => by_id(id),
-        ChangeTarget::Session(SessionRef::Project { path, session: None }) => {
-            Target::Project(owner.clone(), ProjectHash::of(path))
-        }
-        ChangeTarget::Branch(branch) => Target::Branch(owner.clone(), branch.clone()),
-    }
-}
-
-/// A session that is about to start, in the form of a loaded one.
-fn fresh(session: Session) -> Loaded {
-    Loaded { session, rate_mark_ms: None, reply: None, counted: Vec::new() }
-}
-
-fn new_session(owner: &Owner, session: &SessionRef, now_ms: u64) -> Result<(Session, ProjectSlot), Failure> {
-    let (id, project, place) = match session {
-        SessionRef::Id(id) => (id.clone(), None, ProjectSlot::Any),
-        SessionRef::Project { path, session: Some(id) } => (id.clone(), Some(path), ProjectSlot::Any),
-        SessionRef::Project { path, session: None } => (SessionId::mint(random()?), Some(path), ProjectSlot::Current),
-    };
-    let mut session = Session::new(owner.clone(), id, now_ms);
-    session.project = project.map(|path| ProjectHash::of(path));
-    Ok((session, place))
-}
-
 /// The answer that is stored for this change's key, if there is one.
 pub(crate) fn repeated_answer<T: DeserializeOwned>(
     loaded: &Loaded,
@@ -400,21 +364,4 @@ pub(crate) fn repeated_answer<T: DeserializeOwned>(
     let unreadable =
         |error: serde_json::Error| Failure::Store(StoreError::Unreadable { what: "reply", problem: error.to_string() });
     Ok(Some(serde_json::from_str(&reply.answer).map_err(unreadable)?))
-}
-
-/// Notices of branches that were cut short and not yet reported to a thread.
-pub(crate) fn notices(session: &Session, to: &Thread) -> Vec<Notice> {
-    session.unreported_to(to).iter().filter_map(|id| notice(session, id)).collect()
-}
-
-pub(crate) fn notice(session: &Session, id: &infold_core::BranchId) -> Option<Notice> {
-    let branch = session.branches.get(id)?;
-    let end = branch.end.as_ref()?;
-    Some(Notice {
-        branch_id: id.clone(),
-        parent: branch.parent.clone(),
-        status: branch.status,
-        reason: end.reason,
-        result: end.result.as_str().to_owned(),
-    })
 }

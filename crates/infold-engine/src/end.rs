@@ -8,7 +8,8 @@ use infold_core::{
 use infold_store::{EndedBranches, Loaded};
 use tokio_util::sync::CancellationToken;
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
+use crate::notices::notices;
 use crate::{EndProgress, EndSession, Engine, Error, SessionEnded, SessionRef};
 
 impl Engine {

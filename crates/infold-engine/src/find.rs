@@ -5,7 +5,8 @@ use infold_core::{Principal, Refusal, Session, SessionId};
 use infold_store::{EndedBranches, Load, Target};
 use serde::de::DeserializeOwned;
 
-use crate::change::{ATTEMPTS_MAX, ChangeTarget, SessionChange, check_project, repeated_answer, store_target};
+use crate::change::{ATTEMPTS_MAX, ChangeTarget, SessionChange, repeated_answer};
+use crate::naming::{check_project, store_target};
 use crate::{Engine, Error, Failure, SessionRef};
 
 impl Engine {

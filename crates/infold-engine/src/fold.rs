@@ -6,7 +6,8 @@ use infold_core::{
 };
 use infold_store::EndedBranches;
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
+use crate::notices::notices;
 use crate::observe::exhausted_by;
 use crate::{BranchRef, Engine, Error, Failure, FoldBranch, Folded, Teaching, shown};
 

@@ -15,8 +15,9 @@ use infold_core::{
 use infold_store::{EndedBranches, Loaded, NewBlob, SessionKey, Target};
 use serde::Serialize;
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, store_target};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
 use crate::fold::belongs;
+use crate::naming::store_target;
 use crate::open::{asker, check_name, ended_branches_for};
 use crate::{Engine, Error, Failure, ForkSession, ForkSource, ForkView, Forked, SessionRef, random};
 

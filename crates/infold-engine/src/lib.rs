@@ -19,6 +19,8 @@ mod gateway;
 mod intake;
 mod memory;
 mod meter;
+mod naming;
+mod notices;
 mod observe;
 mod open;
 mod process;

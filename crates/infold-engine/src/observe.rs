@@ -6,7 +6,8 @@ use infold_core::{
 };
 use infold_store::Loaded;
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notice, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
+use crate::notices::{notice, notices};
 use crate::open::{asker, ended_branches_for};
 use crate::{CallKind, Engine, Error, Observation, Observed, Verdict};
 

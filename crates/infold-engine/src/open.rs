@@ -8,7 +8,8 @@ use infold_core::{
 };
 use infold_store::EndedBranches;
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, fingerprint, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, fingerprint};
+use crate::notices::notices;
 use crate::{Engine, Error, Failure, OpenBranch, Opened, SessionRef, random};
 use print::OpenPrint;
 

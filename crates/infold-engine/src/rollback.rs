@@ -3,8 +3,9 @@
 use infold_core::{BranchId, Command, ContextState, Decision, Event, Principal, Refusal, Session};
 use infold_store::{EndedBranches, Loaded};
 
-use crate::change::{Absent, ChangeTarget, Proposal, SessionChange, notices};
+use crate::change::{Absent, ChangeTarget, Proposal, SessionChange};
 use crate::fold::belongs;
+use crate::notices::notices;
 use crate::{Engine, Error, Restore, RollBack, RolledBack, shown};
 
 impl Engine {

@@ -4,8 +4,9 @@
 use infold_core::{ContextHealth, ContextState, Principal, Session};
 use infold_store::{EndedBranches, Target};
 
-use crate::change::{ChangeTarget, store_target};
+use crate::change::ChangeTarget;
 use crate::fold::belongs;
+use crate::naming::store_target;
 use crate::results::may_read;
 use crate::{BranchRef, BranchView, Engine, Error, SessionRef, SessionView};
 

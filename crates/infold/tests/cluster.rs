@@ -11,6 +11,6 @@ mod owners;
 mod python;
 mod refusals;
 mod secrets;
-mod trimming;
 mod transfer;
+mod trimming;
 mod watching;

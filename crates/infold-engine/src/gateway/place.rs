@@ -6,7 +6,7 @@ use infold_core::{Principal, Refusal, Session, SessionId, Thread};
 use infold_store::{SessionKey, Target};
 
 use super::CallPlace;
-use crate::change::notice;
+use crate::notices::notice;
 use crate::open::ended_branches_for;
 use crate::{Engine, Error};
 

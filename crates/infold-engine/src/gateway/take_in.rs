@@ -13,8 +13,9 @@ use serde_json::json;
 
 use super::place::{CountedPlace, FoundPlace};
 use super::{CallPlace, Metered, RelayedCall, RelayedResult, RelayedShown};
-use crate::change::{Proposal, SessionChange, notice};
+use crate::change::{Proposal, SessionChange};
 use crate::intake::{CallWords, Offload, ResultSource, ScrubbedRelay};
+use crate::notices::notice;
 use crate::observe::has_open_sibling;
 use crate::open::{asker, ended_branches_for};
 use crate::turn::Shaping;

@@ -6,8 +6,9 @@ use infold_core::{
 };
 use infold_store::{CountedCall, Loaded, NewBlob, NewDecisions};
 
-use crate::change::{Proposal, SessionChange, notice};
+use crate::change::{Proposal, SessionChange};
 use crate::intake::{NewResult, Offload, ResultSource, ScrubbedResult, ShownResult};
+use crate::notices::notice;
 use crate::observe::exhausted_by;
 use crate::open::ended_branches_for;
 use crate::{Engine, Error, Notice, SessionRef};

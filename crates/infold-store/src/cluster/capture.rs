@@ -117,12 +117,17 @@ fn noted_keys(count: usize) -> Vec<String> {
 fn triggers(table: &SharedTable) -> String {
     let name = &table.source;
     let noted = list(&noted_keys(table.key.len()), "");
-    let (old, new) = (list(&table.key, "OLD."), list(&table.key, "NEW."));
     // `OR IGNORE` would not do: the statement that the trigger belongs to may say otherwise.
-    let note = |key: &str| {
-        format!(
-            "INSERT INTO \"changed_{name}\" SELECT {key} WHERE ({key}) NOT IN (SELECT {noted} FROM \"changed_{name}\");"
-        )
+    let note = |row: &str| {
+        let key = list(&table.key, row);
+        let same: Vec<String> = table
+            .key
+            .iter()
+            .zip(noted_keys(table.key.len()))
+            .map(|(key, noted)| format!("\"{noted}\" = {row}\"{key}\""))
+            .collect();
+        let is_noted = format!("SELECT 1 FROM \"changed_{name}\" WHERE {}", same.join(" AND "));
+        format!("INSERT INTO \"changed_{name}\" SELECT {key} WHERE NOT EXISTS ({is_noted});")
     };
     // What a machine has for itself in a shared row is nobody else's business.
     let of = list(&table.columns.iter().filter(|column| *column != "rowid").cloned().collect::<Vec<_>>(), "");
@@ -132,7 +137,7 @@ fn triggers(table: &SharedTable) -> String {
          CREATE TEMP TRIGGER IF NOT EXISTS \"edited_{name}\" AFTER UPDATE OF {of} ON main.\"{name}\"
          BEGIN {removed} {added} END;
          CREATE TEMP TRIGGER IF NOT EXISTS \"removed_{name}\" AFTER DELETE ON main.\"{name}\" BEGIN {removed} END;",
-        added = note(&new),
-        removed = note(&old),
+        added = note("NEW."),
+        removed = note("OLD."),
     )
 }

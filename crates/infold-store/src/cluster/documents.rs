@@ -155,7 +155,7 @@ impl Store {
         let documented = stream.info_with_subjects(filter).await.map_err(|error| failed(&error))?;
         let documented: Vec<_> = documented.try_collect().await.map_err(|error| failed(&error))?;
         self.fresh().await?;
-        let live = self.read(|transaction| documented_sessions(transaction)).await?;
+        let live = self.read(documented_sessions).await?;
         let live: HashSet<String> = live.iter().map(|session| documents.subject(session)).collect();
         for (subject, _) in &documented {
             let Some(session) = subject.strip_suffix(STATE).and_then(|session| session.strip_suffix('.')) else {

@@ -63,7 +63,7 @@ impl StoredMessages {
     }
 
     /// The first message from `first` to `last`, if it goes on from where the log was read to. There is no other entry before it then.
-    fn take_next(&mut self, reading: &Reading<'_>, first: u64, last: u64) -> Option<LogMessage> {
+    fn take_next(&mut self, reading: &EntryReader<'_>, first: u64, last: u64) -> Option<LogMessage> {
         self.0 = self.0.split_off(&first);
         let next = self.0.first_entry().filter(|next| *next.key() <= last)?;
         reading.follows(next.get()).then(|| next.remove())
@@ -71,7 +71,7 @@ impl StoredMessages {
 }
 
 /// Entries as they are put together from messages.
-struct Reading<'a> {
+struct EntryReader<'a> {
     key: &'a ChainKey,
     at: Position,
     entries: Vec<ReadEntry>,
@@ -81,7 +81,7 @@ struct Reading<'a> {
     bytes: Vec<u8>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> EntryReader<'a> {
     fn new(key: &'a ChainKey, from: &Position) -> Self {
         let at = from.clone();
         Self { key, at, entries: Vec::new(), name: String::new(), next_part: 1, bytes: Vec::new() }
@@ -134,7 +134,7 @@ impl Log {
         (from, read, last): (&Position, u64, u64),
         received: &mut StoredMessages,
     ) -> Result<Option<ReadLog>, StoreError> {
-        let mut reading = Reading::new(key, from);
+        let mut reading = EntryReader::new(key, from);
         let mut next = read + 1;
         while next <= last {
             if let Some(message) = received.take_next(&reading, next, last) {
@@ -174,7 +174,9 @@ impl Log {
             }
             if Instant::now() >= until && is_unknown {
                 let problem = format!("has no entry {sequence}, which the log needs");
-                return Err(self.unfit(&problem, "put the servers' files back, or see docs/cluster.md about a lost log"));
+                return Err(
+                    self.unfit(&problem, "put the servers' files back, or see docs/cluster.md about a lost log")
+                );
             }
             if Instant::now() >= until {
                 return Err(self.unreachable(describe(&error)));

@@ -78,13 +78,7 @@ impl Log {
     }
 
     /// Sends one message until it is known what became of it, or time is up.
-    async fn send(
-        &self,
-        from: &Position,
-        chain: &[u8; 32],
-        head: &str,
-        payload: Vec<u8>,
-    ) -> Result<Sent, StoreError> {
+    async fn send(&self, from: &Position, chain: &[u8; 32], head: &str, payload: Vec<u8>) -> Result<Sent, StoreError> {
         let chain = blake3::Hash::from_bytes(*chain).to_hex().to_string();
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", chain.as_str());
@@ -140,7 +134,7 @@ impl Log {
                     return Ok(Sent::Landed(found.sequence));
                 }
                 Ok(_) => return Ok(Sent::Moved),
-                // There is one. It is not stored yet, or this server has not heard of it.
+                // There is one. It is not stored yet, or this server does not have it yet.
                 Err(error) => describe(&error),
             };
             if Instant::now() >= until {

@@ -18,6 +18,9 @@ use crate::settings::{Backend, Settings};
 use crate::whole_file::{self, IfThere};
 use crate::{cluster, parts};
 
+/// How many rows are copied between two notes of how far it is.
+const ROWS_BETWEEN_NOTES: u64 = 10_000;
+
 /// Arguments of `store`.
 #[derive(Debug, clap::Args)]
 pub struct StoreArgs {
@@ -167,8 +170,10 @@ fn move_state(args: &MoveArgs, invocation: &Invocation) -> anyhow::Result<()> {
     };
     share_key(&folder.database(from), &folder.database(to))?;
     let (source, target) = (at(from)?, at(to)?);
+    let said_up_to = std::cell::Cell::new(0);
     let said = |rows: u64| {
-        if !invocation.globals.quiet && rows.is_multiple_of(10_000) {
+        if !invocation.globals.quiet && rows >= said_up_to.get() + ROWS_BETWEEN_NOTES {
+            said_up_to.set(rows);
             tell("note", format!("{} rows", thousands(rows)));
         }
     };

@@ -61,7 +61,7 @@ async fn reads_that_any_server_answers_miss_what_was_acknowledged() {
             break;
         }
     }
-    // A branch that is open stands for the first value, and its end for the second.
+    // The first value is written down as an open branch, and the second as its end.
     let branch = "register".to_owned();
     let listed = BTreeMap::from([(branch.clone(), value.unwrap() == "after")]);
     let acts = [Act::Opened(branch.clone()), Act::Folded(branch), Act::Listed(listed)];
@@ -91,7 +91,7 @@ async fn a_machine_whose_server_is_frozen_answers_nothing_old() {
     };
     assert_eq!(listed(&second).await["active_branches"], 1);
 
-    // The second machine hears of nothing until it has found another server.
+    // The second machine receives nothing until it has found another server.
     cluster.pause(2).unwrap();
     let folded = client.call("branch_return", json!({"branch_id": branch, "message": "seen"})).await.unwrap();
     assert!(folded.is_ok(), "{}", folded.summary());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// What a client asked of a session, and what it was told.
+/// What a client asked of a session, with the answer that it got.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     /// A branch was opened.
@@ -23,7 +23,7 @@ pub struct Observed {
     pub answered: Option<u64>,
 }
 
-/// Returns whether there is an order that explains everything. Branches that nobody was told to have opened are left out of lists.
+/// Returns whether there is an order that explains everything. Branches whose opening nobody got an answer to are left out of lists.
 pub fn is_linearisable(history: &[Observed]) -> bool {
     let opened: HashSet<&String> = history.iter().filter_map(|seen| opened(&seen.act)).collect();
     let mut history = history.to_vec();

@@ -30,8 +30,11 @@ async fn line(lines: &mut Lines<BufReader<ChildStdout>>) -> Option<String> {
     tokio::time::timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap()
 }
 
+/// Whether a field has a value of the right kind.
+type IsRight = fn(&Value) -> bool;
+
 /// Asserts that a document has these fields, each with a value of the kind that is shown.
-fn assert_fields(document: &Value, fields: &[(&str, fn(&Value) -> bool)]) {
+fn assert_fields(document: &Value, fields: &[(&str, IsRight)]) {
     for (name, is_right) in fields {
         assert!(document.get(name).is_some_and(is_right), "{name} in {document}");
     }

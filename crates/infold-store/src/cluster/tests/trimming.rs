@@ -85,7 +85,7 @@ async fn an_entry_that_its_machine_never_finished_stops_nobody() {
     let Some((one, _two, first, second)) = machines() else { return };
     start_sessions(&first, "a", 1).await;
     let shared = shared_cluster(one.path()).unwrap();
-    let position = first.read(|transaction| apply::position(transaction)).await.unwrap();
+    let position = first.read(apply::position).await.unwrap();
     // A machine is killed after the first of two parts.
     let head = "0123456789abcdef 1 2";
     let chain = ChainKey::of(first.secret()).after(&position.chain, head, b"half");
