@@ -85,8 +85,18 @@ pub struct FoldArguments {
     /// Which era of the protocol the clients speak.
     #[arg(long, value_enum, default_value_t = EraName::Legacy)]
     era: EraName,
+    /// Where the state is: in a file of the machine, or in a log on three servers that machines share.
+    #[arg(long, value_enum, default_value_t = StoreName::Sqlite)]
+    store: StoreName,
     #[command(flatten)]
     turns: turns::TurnArguments,
+}
+
+/// Where the state is, as it is typed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum StoreName {
+    Sqlite,
+    Nats,
 }
 
 /// An era, as it is typed.
@@ -130,7 +140,12 @@ pub fn run(workspace: &Workspace, arguments: &BenchArguments) -> Result<ExitCode
         Bench::Proxy(arguments) => runtime.block_on(proxy::run(workspace, &program, arguments)),
         Bench::Memory(arguments) => runtime.block_on(memory::run(&program, arguments)),
         Bench::Gateway(arguments) => runtime.block_on(gateway::run(workspace, &program, arguments)),
-        Bench::Fold(arguments) => runtime.block_on(fold::run(workspace, &program, arguments)),
+        Bench::Fold(arguments) => runtime.block_on(async {
+            match arguments.store {
+                StoreName::Sqlite => fold::run(workspace, &program, arguments).await,
+                StoreName::Nats => fold::shared::run(workspace, &program, arguments).await,
+            }
+        }),
         Bench::Soak(arguments) => runtime.block_on(soak::run(workspace, &program, arguments)),
     }
 }

@@ -5,6 +5,7 @@
 //! shown is what is tested. The program comes from the Python packages that `cargo xtask test` installs. Servers end
 //! with what started them, and with the test's process however that ends.
 
+mod bare;
 mod cluster;
 mod config;
 mod link;
@@ -21,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
+use crate::{DaemonSetup, TempFolder};
+
+pub use bare::BareStream;
 pub use cluster::NatsCluster;
 pub use server::NatsServer;
 pub use shared::{SharedNats, run_tests_on_nats, shared_server, tests_are_on_nats};
@@ -34,12 +38,17 @@ pub const NATS_USER: &str = "infold";
 /// The user of another team, in an account of its own; `docs/cluster` names it in a comment.
 pub const NATS_OTHER_USER: &str = "team2";
 
+/// The stream that daemons share by [`connected`].
+pub const SHARED_STREAM: &str = "INFOLD";
+
 /// How servers are to be started. [`NatsSetup::start_server`] and [`NatsSetup::start_cluster`] start them.
 #[derive(Debug, Clone, Default)]
 pub struct NatsSetup {
     sync: SyncWhen,
     storage: Storage,
     password: Password,
+    /// The folder that the servers store in, if it is not a temporary one.
+    inside: Option<PathBuf>,
 }
 
 /// When messages are synced to disk.
@@ -79,6 +88,16 @@ impl NatsSetup {
         self
     }
 
+    /// Lets the servers store in this folder. A temporary one may be in memory.
+    pub fn inside(mut self, folder: &Path) -> Self {
+        self.inside = Some(folder.to_owned());
+        self
+    }
+
+    fn folder(&self) -> Result<TempFolder> {
+        self.inside.as_deref().map_or_else(TempFolder::new, TempFolder::inside)
+    }
+
     /// Switches JetStream off.
     pub fn without_jetstream(mut self) -> Self {
         self.storage = Storage::Off;
@@ -113,6 +132,20 @@ impl NatsSetup {
             None => Ok(None),
         }
     }
+}
+
+/// Sets what a daemon needs to share its state through servers.
+pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &Path) -> DaemonSetup {
+    // Addresses need no escapes: as Rust shows them they are JSON.
+    let servers = format!("{servers:?}");
+    setup
+        .set("store.backend", "nats")
+        .set("store.nats.servers", servers)
+        .set("store.nats.user", NATS_USER)
+        .set("store.nats.password_file", password_file.display())
+        .set("store.nats.stream", SHARED_STREAM)
+        .set("store.nats.create", true)
+        .set("store.nats.sync", "trust")
 }
 
 /// The server's program. Where it is missing this says so, so that a test can leave; in CI it fails instead.

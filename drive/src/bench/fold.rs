@@ -2,6 +2,7 @@
 //! disk can do, in a crowd of sessions, and late in a long session.
 
 pub mod before;
+pub mod shared;
 
 use std::path::Path;
 use std::process::ExitCode;

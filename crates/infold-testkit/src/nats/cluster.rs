@@ -69,7 +69,7 @@ impl NatsCluster {
     }
 
     async fn start_once(setup: &NatsSetup, program: &Path, nodes: usize) -> Result<Self> {
-        let folder = TempFolder::new()?;
+        let folder = setup.folder()?;
         let mut rng = fresh_rng()?;
         let passwords = Passwords::new(setup, &mut rng);
         let ports = NodePorts::free(nodes, &mut rng)?;

@@ -36,7 +36,7 @@ impl NatsServer {
     }
 
     async fn start_once(setup: &NatsSetup, program: &Path) -> Result<Self> {
-        let folder = TempFolder::new()?;
+        let folder = setup.folder()?;
         let mut rng = fresh_rng()?;
         let passwords = Passwords::new(setup, &mut rng);
         let store = folder.join("store");

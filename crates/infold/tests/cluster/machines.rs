@@ -4,13 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use infold_testkit::nats::{NATS_USER, NatsCluster};
+use infold_testkit::nats::NatsCluster;
+pub use infold_testkit::nats::{SHARED_STREAM as STREAM, connected};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, TempFolder};
 
 use crate::support::{Api, Program, roomy};
-
-/// The stream that the daemons share.
-pub const STREAM: &str = "INFOLD";
 
 /// Three servers, and daemons that share their state through them.
 pub struct Machines {
@@ -69,19 +67,6 @@ impl Machines {
         fs::write(&file, self.cluster.password()).unwrap();
         file
     }
-}
-
-/// Sets what a daemon needs to share its state through servers.
-pub fn connected(setup: DaemonSetup, servers: &[String], password_file: &std::path::Path) -> DaemonSetup {
-    let servers = serde_json::to_string(servers).unwrap();
-    setup
-        .set("store.backend", "nats")
-        .set("store.nats.servers", servers)
-        .set("store.nats.user", NATS_USER)
-        .set("store.nats.password_file", password_file.display())
-        .set("store.nats.stream", STREAM)
-        .set("store.nats.create", true)
-        .set("store.nats.sync", "trust")
 }
 
 /// Runs the program, without what the environment says to tests, and returns what it said.
