@@ -17,13 +17,16 @@ const EVENTS_AT_ONCE: usize = 256;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 impl Engine {
-    /// Publishes documents while this machine is on duty, until it is cancelled.
+    /// Publishes documents while this machine is on duty, and notes how it is to others, until it is cancelled.
     pub(crate) async fn keep_documenting(&self, cancel: &CancellationToken) {
         if !self.inner.store.is_shared() {
             return;
         }
         let mut after = None;
         while cancel.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+            if let Some(state) = self.inner.store.cluster() {
+                self.inner.metrics.cluster.note(&state);
+            }
             if !self.inner.store.is_on_duty() {
                 // Whoever is on duty goes on meanwhile.
                 after = None;

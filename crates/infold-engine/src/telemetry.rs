@@ -1,5 +1,7 @@
 //! The engine's metrics: branches, budgets, scrubbing. Ids are not labels, because their number has no bound.
 
+mod shared;
+
 use infold_core::{Decision, Event, ScrubError, Scrubbed};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::{KeyValue, global};
@@ -39,6 +41,7 @@ pub(crate) struct EngineMetrics {
     model_tokens: Counter<u64>,
     pub(crate) requests: RequestMetrics,
     pub(crate) gateway: GatewayMetrics,
+    pub(crate) cluster: shared::ClusterMetrics,
 }
 
 impl EngineMetrics {
@@ -82,6 +85,7 @@ impl EngineMetrics {
             model_tokens: counter("infold.memories.model_tokens", "Tokens that the model that writes lessons took."),
             requests: RequestMetrics::new(),
             gateway: GatewayMetrics::new(),
+            cluster: shared::ClusterMetrics::new(),
         }
     }
 

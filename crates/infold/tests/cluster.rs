@@ -4,6 +4,7 @@ mod direct;
 mod faults;
 mod history;
 mod lapse;
+mod looking;
 mod machines;
 mod moves;
 mod offline;

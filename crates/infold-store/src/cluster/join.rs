@@ -22,6 +22,8 @@ pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Posit
         return Err(log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md"));
     }
     check_last(log, &position).await?;
+    // Who leads is for people to know.
+    log.seen().await?;
     Ok(position)
 }
 

@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
+use async_nats::connection::State;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
 
@@ -113,7 +114,10 @@ impl Log {
     }
 
     async fn attempt(&self, subject: String, headers: HeaderMap, payload: bytes::Bytes) -> Result<u64, PublishError> {
-        // The client holds messages back while it is not connected; who waits for an answer would rather know.
+        // The client would hold the message back and send it when nobody waits for it any more.
+        if self.client.connection_state() != State::Connected {
+            return Err(PublishError::with_source(PublishErrorKind::Other, "there is no connection to a server"));
+        }
         let wait = Duration::from_millis(self.settings.attempt_ms);
         let published = async {
             let acknowledged = self.context.publish_with_headers(subject, headers, payload).await?;

@@ -5,6 +5,7 @@
 mod agents;
 mod checks;
 mod database;
+mod shared;
 
 use serde_json::{Value, json};
 
@@ -93,6 +94,7 @@ fn look_with(in_force: &InForce, surroundings: &Surroundings) -> anyhow::Result<
         Check { name: "key", finding: checks::key(&folder) },
     ];
     checks.extend(database::look(&folder, settings)?);
+    checks.extend(shared::look(&folder, settings).map(|finding| Check { name: "cluster", finding }));
     checks.extend([
         Check { name: "scrubber", finding: checks::scrubber(&settings.scrub, surroundings) },
         Check { name: "local callers", finding: checks::callers_user() },

@@ -77,6 +77,7 @@ pub(super) const RANGES: &[(&str, RangeInclusive<i64>)] = &[
     ("store.checkpoint_pages", 1..=1_000_000),
     ("store.result_offload_threshold", 256..=1_024 * MIB),
     ("store.nats.replicas", 1..=5),
+    ("store.nats.trim_bytes", 4_096..=1 << 40),
     ("store.nats.attempt_ms", 100..=MINUTE_MS),
     ("store.nats.timeout_ms", 100..=10 * MINUTE_MS),
     ("mcp.message_bytes_max", 1_024..=1_024 * MIB),
