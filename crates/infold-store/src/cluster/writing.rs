@@ -275,7 +275,7 @@ impl SharedWriter {
             let up_to = last.min(read + at_once);
             let reading = self.log.entries(&self.chain_key, (&from, read, up_to), &mut self.received);
             let Some(found) = self.runtime.block_on(reading)? else {
-                self.load_base()?;
+                self.load_base(&from)?;
                 continue;
             };
             self.apply(&from, found)?;
@@ -289,10 +289,15 @@ impl SharedWriter {
     }
 
     /// Begins the index anew from the newest base, because what it needs is not in the log any more.
-    fn load_base(&mut self) -> Result<(), StoreError> {
+    fn load_base(&mut self, from: &Position) -> Result<(), StoreError> {
         let Some(bases) = self.state.bases.get() else { return Err(StoreError::Closed) };
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let position = self.runtime.block_on(bases.load(&transaction))?;
+        if position.applied <= from.applied {
+            let problem =
+                format!("has a base of entry {}, which is older than what this machine needs", position.applied);
+            return Err(self.log.unfit(&problem, "see docs/cluster.md about a lost log"));
+        }
         apply::move_to(&transaction, &position)?;
         self.capture.forget(&transaction)?;
         transaction.commit()?;

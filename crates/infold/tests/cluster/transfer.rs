@@ -15,11 +15,11 @@ use super::machines::{Machines, infold_command, undisturbed};
 use crate::support::roomy;
 
 /// Sessions of the short form; `INFOLD_MOVE_SESSIONS` asks for more.
-const SESSIONS: usize = 300;
+const SESSIONS: usize = 600;
 /// How many sessions are made at once.
 const AT_ONCE: usize = 16;
 /// At which part of all rows the copy is killed, in percent.
-const KILLED_AT: [i64; 2] = [10, 60];
+const KILLED_AT: [i64; 2] = [5, 30];
 /// How long a copy may take to come to where it is killed.
 const COMES_WITHIN: Duration = Duration::from_secs(600);
 /// How often a copy that was over before it could be killed is begun anew.
