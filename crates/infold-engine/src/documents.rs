@@ -76,8 +76,8 @@ impl Engine {
             reply_key: None,
             counted: Vec::new(),
         };
-        // A session that has lapsed meanwhile has no documents any more.
-        let Some(loaded) = self.inner.store.load(load).await? else { return Ok(Vec::new()) };
+        // The event is in the index, so what it led to is too. A session that has lapsed has no documents any more.
+        let Some(loaded) = self.inner.store.load_known(load).await? else { return Ok(Vec::new()) };
         let session = loaded.session;
         let project = session.project.as_ref().map(|project| project.as_str().to_owned());
         let document = |about: String, keep: KeepDocuments, value: Value| Document {

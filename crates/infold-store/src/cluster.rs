@@ -18,6 +18,7 @@ mod follow;
 mod join;
 mod log;
 mod publish;
+mod republish;
 mod settings;
 mod tables;
 mod transfer;
@@ -28,6 +29,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use base::Trimmed;
 pub use documents::{Document, DocumentedSession, KeepDocuments};
+pub use republish::LostLog;
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
 pub use transfer::Copied;
 pub(crate) use writing::{Joining, write_shared};

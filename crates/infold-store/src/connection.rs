@@ -44,9 +44,10 @@ pub(crate) fn open_writer(path: &Path, settings: &StoreSettings) -> Result<Conne
     identity::check_is_ours(&connection, path)?;
     fitness::check_length(&connection, path)?;
     write_ahead(&connection, settings)?;
-    let synchronous = match settings.synchronous {
-        Synchronous::Full => "FULL",
-        Synchronous::Normal => "NORMAL",
+    let synchronous = match (settings.synchronous, &settings.cluster) {
+        (Synchronous::Full, None) => "FULL",
+        // The shared log has what an index loses with the power, and the index knows how far it has come.
+        (Synchronous::Normal, None) | (_, Some(_)) => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "secure_delete", "ON")?;

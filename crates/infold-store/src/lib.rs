@@ -44,7 +44,7 @@ pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
 pub use cluster::{
     ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream, Document, DocumentedSession, KeepDocuments,
-    Trimmed,
+    LostLog, Trimmed,
 };
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;

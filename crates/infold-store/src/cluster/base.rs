@@ -18,6 +18,7 @@ use super::apply::{self, Position};
 use super::entry::{LogEntry, TableChange};
 use super::log::{Log, PAUSE, describe};
 use super::publish::{CHAIN, ChainKey, random_name};
+use super::settings::ClusterSettings;
 use super::{tables, transfer};
 use crate::{Store, StoreError, schema};
 
@@ -34,13 +35,13 @@ const LENGTH_BYTES: usize = size_of::<u64>();
 
 /// What a base is, published when all of its pieces are there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct BaseHead {
+pub(super) struct BaseHead {
     /// The base's random name.
     name: String,
     /// The log that it is of.
     log: String,
     /// The entry that it has everything up to.
-    applied: u64,
+    pub(super) applied: u64,
     /// The log's hash at that entry.
     chain: String,
     /// How many pieces it has, and their bytes.
@@ -49,7 +50,7 @@ struct BaseHead {
     /// The sequence of its first piece in the stream of bases.
     first: u64,
     /// The hash over all shared rows.
-    digest: String,
+    pub(super) digest: String,
     /// The entry of the base before this one. What lies before it is removed from the log.
     before: u64,
 }
@@ -91,7 +92,7 @@ impl Bases {
     }
 
     fn stream(&self) -> String {
-        format!("{}_BASE", self.log.settings.stream)
+        stream_name(&self.log.settings)
     }
 
     fn head_subject(&self) -> String {
@@ -123,7 +124,7 @@ impl Bases {
             Some(head) => Ok(Some((head, message.sequence))),
             None => {
                 let problem = format!("has a base in {} that its machines did not write", self.stream());
-                Err(self.log.unfit(&problem, "see docs/cluster.md about a log that differs"))
+                Err(self.log.unfit(&problem, "see docs/cluster.md about a lost log"))
             }
         }
     }
@@ -237,6 +238,11 @@ impl Bases {
     }
 }
 
+/// The stream beside a log that holds its bases.
+pub(super) fn stream_name(settings: &ClusterSettings) -> String {
+    format!("{}_BASE", settings.stream)
+}
+
 /// Takes the first entry out of what was read of a base, if it is whole.
 fn next_entry(waiting: &mut Vec<u8>) -> Option<Vec<u8>> {
     let (length, rest) = waiting.split_first_chunk::<LENGTH_BYTES>()?;
@@ -261,8 +267,15 @@ impl Store {
             return Ok(Trimmed::Nothing);
         }
         let (before, behind) = newest.map_or((0, 0), |(head, sequence)| (head.applied, sequence));
-        let head = self.publish_base(bases, before).await?;
+        let head = self.publish_base(bases, before, behind).await?;
+        bases.remove_before(&head).await?;
+        Ok(Trimmed::Based { applied: head.applied })
+    }
 
+    /// Publishes everything that this index has as a base. `before` is the entry of the base before it, and `behind` the
+    /// sequence of that one's head.
+    pub(super) async fn publish_base(&self, bases: &Bases, before: u64, behind: u64) -> Result<BaseHead, StoreError> {
+        let head = self.publish_rows(bases, before).await?;
         let json = serde_json::to_vec(&head)
             .map_err(|error| StoreError::Unreadable { what: "head of a base", problem: error.to_string() })?;
         let mut headers = HeaderMap::new();
@@ -270,11 +283,10 @@ impl Store {
         headers.insert("Nats-Expected-Last-Subject-Sequence", behind.to_string().as_str());
         headers.insert(CHAIN, bases.seal(&json).as_str());
         bases.publish(bases.head_subject(), headers, json).await?;
-        bases.remove_before(&head).await?;
-        Ok(Trimmed::Based { applied: head.applied })
+        Ok(head)
     }
 
-    async fn publish_base(&self, bases: &Bases, before: u64) -> Result<BaseHead, StoreError> {
+    async fn publish_rows(&self, bases: &Bases, before: u64) -> Result<BaseHead, StoreError> {
         let name = random_name()?;
         let (batches, mut waiting) = mpsc::channel(BATCHES_WAITING);
         let reading = self.read(move |transaction| {

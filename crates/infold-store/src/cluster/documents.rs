@@ -10,6 +10,7 @@ use futures::TryStreamExt;
 use rusqlite::Transaction;
 
 use super::log::{Log, describe};
+use super::settings::ClusterSettings;
 use crate::load::session_key;
 use crate::{SessionKey, Store, StoreError};
 
@@ -77,7 +78,7 @@ impl Documents {
     /// Finds the stream, or makes it.
     pub(super) async fn reach(log: &Log) -> Result<Self, StoreError> {
         let settings = &log.settings;
-        let name = format!("{}_STATE", settings.stream);
+        let name = stream_name(settings);
         let cursor = format!("{}.documented", settings.subject_prefix);
         // A stream's subjects cannot begin with any word: the servers' own do too.
         let prefix = settings.documents_prefix.clone();
@@ -107,6 +108,11 @@ impl Documents {
         let sent = async { self.context.publish_with_headers(subject, headers, json.into()).await?.await };
         sent.await.map(|_| ()).map_err(|error| failed(&error))
     }
+}
+
+/// The stream beside a log that holds its documents.
+pub(super) fn stream_name(settings: &ClusterSettings) -> String {
+    format!("{}_STATE", settings.stream)
 }
 
 fn failed(error: &dyn std::error::Error) -> StoreError {

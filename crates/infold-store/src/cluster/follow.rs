@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use async_nats::jetstream::message::StreamMessage;
-use async_nats::jetstream::stream::RawMessageErrorKind;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind};
 use futures::StreamExt;
 
 use super::apply::Position;
@@ -185,13 +185,26 @@ impl Log {
         }
     }
 
+    /// Whether there is any entry, and not only barriers.
+    pub(super) async fn has_entries(&self) -> Result<bool, StoreError> {
+        let until = self.deadline();
+        loop {
+            let error = match self.stream.get_last_raw_message_by_subject(&self.subject()).await {
+                Ok(_) => return Ok(true),
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => return Ok(false),
+                Err(error) => error,
+            };
+            if Instant::now() >= until {
+                return Err(self.unreachable(describe(&error)));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
     /// The log is not the one that this index has read so far.
     fn forked(&self, sequence: u64) -> StoreError {
         let problem = format!("does not go on, at {sequence}, from what this machine has read");
-        self.unfit(
-            &problem,
-            "the log was put back or written to by others: see docs/cluster.md about a log that differs",
-        )
+        self.unfit(&problem, "the log was put back or written to by others: see docs/cluster.md about a lost log")
     }
 }
 

@@ -4,13 +4,19 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::apply::{self, Position};
-use super::log::Log;
+use super::log::{FIRST, Log};
 use super::tables;
 use crate::StoreError;
 
 /// Checks an index against the log, or makes a new one the log's. Returns how far it has come.
 pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
     let position = read_position(log, connection)?;
+    check(log, &position).await?;
+    Ok(position)
+}
+
+/// Checks that the log has what an index has.
+pub(super) async fn check(log: &Log, position: &Position) -> Result<(), StoreError> {
     // What a quorum has agreed on just now lies behind everything that was ever acknowledged.
     let newest = log.barrier().await?;
     if newest <= position.applied {
@@ -19,12 +25,16 @@ pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Posit
             newest - 1,
             position.applied
         );
-        return Err(log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md"));
+        return Err(
+            log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md about a lost log")
+        );
     }
-    check_last(log, &position).await?;
-    // Who leads is for people to know.
-    log.seen().await?;
-    Ok(position)
+    check_last(log, position).await?;
+    // Of a log that was trimmed some entries are kept.
+    if log.seen().await?.first_sequence > FIRST && !log.has_entries().await? {
+        return Err(log.unfit("was begun anew, and that was not finished", "run `infold store republish` again"));
+    }
+    Ok(())
 }
 
 /// Reads which log the index is of. A new one is made this log's.
@@ -63,5 +73,5 @@ async fn check_last(log: &Log, position: &Position) -> Result<(), StoreError> {
         return Ok(());
     }
     let problem = format!("has another entry at {} than the one that this machine has seen there", position.applied);
-    Err(log.unfit(&problem, "the log was put back from an old copy: see docs/cluster.md about a log that differs"))
+    Err(log.unfit(&problem, "the log was put back from an old copy: see docs/cluster.md about a lost log"))
 }

@@ -16,6 +16,11 @@ use crate::StoreError;
 const CLUSTER_NAME: &str = "infold.cluster";
 const KEY_PRINT: &str = "infold.key";
 const FORMAT: (&str, &str) = ("infold.format", "2");
+/// What the print of a key is derived for, and how long it is.
+const PRINT_CONTEXT: &str = "infold 2026 print of a cluster's key";
+const PRINT_CHARACTERS: usize = 16;
+/// The sequence of a log's first message, unless it was made anew.
+pub(super) const FIRST: u64 = 1;
 /// A pause before a question is asked again.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 /// How long the servers recognise an entry that is sent again.
@@ -41,34 +46,21 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Connects, and finds or makes the stream. `key_print` identifies the secret that ids are made with: it is one for
-    /// all machines.
+    /// Connects, and finds or makes the stream.
     pub(super) async fn reach(
         settings: &ClusterSettings,
-        key_print: &str,
+        secret: &[u8; 32],
         state: SharedState,
     ) -> Result<Self, StoreError> {
-        let client = connect(settings, &state).await?;
-        super::version::check_version(settings, &client.server_info().version)?;
-        let mut context = jetstream::new(client.clone());
-        context.set_timeout(Duration::from_millis(settings.attempt_ms));
-        let found = find(&context, settings).await?;
-        let stream = match (found, settings.create) {
-            (Some(stream), _) => stream,
-            (None, CreateStream::IfAbsent) => make(&context, settings, key_print).await?,
+        let servers = Servers::reach(settings, secret, state).await?;
+        match (servers.find().await?, settings.create) {
+            (Some(stream), _) => servers.log(stream),
+            (None, CreateStream::IfAbsent) => servers.make(&random_name()?, FIRST).await,
             (None, CreateStream::Never) => {
                 let remedy = "check the stream's name, or set store.nats.create = true once to make it";
-                return Err(unfit(settings, "does not exist", remedy));
+                Err(unfit(settings, "does not exist", remedy))
             }
-        };
-        let name = check(settings, &stream.cached_info().config, key_print)?;
-        let part_bytes_max = client.server_info().max_payload.saturating_sub(HEAD_BYTES).min(PART_BYTES_MAX);
-        note(&state, |state| {
-            state.name.clone_from(&name);
-            state.stream.clone_from(&settings.stream);
-            state.replicas = stream.cached_info().config.num_replicas;
-        });
-        Ok(Self { context, stream, client, settings: settings.clone(), name, part_bytes_max, state })
+        }
     }
 
     /// How far the log goes, as a server says that leads it or did so until now: it may go further.
@@ -134,6 +126,58 @@ impl Log {
 
     pub(super) fn unfit(&self, problem: &str, remedy: &str) -> StoreError {
         unfit(&self.settings, problem, remedy)
+    }
+}
+
+/// The servers, before the log is found.
+#[derive(Clone)]
+pub(super) struct Servers {
+    pub(super) context: jetstream::Context,
+    client: async_nats::Client,
+    settings: ClusterSettings,
+    /// Identifies the secret that ids are made with: it is one for all machines.
+    key_print: String,
+    state: SharedState,
+}
+
+impl Servers {
+    pub(super) async fn reach(
+        settings: &ClusterSettings,
+        secret: &[u8; 32],
+        state: SharedState,
+    ) -> Result<Self, StoreError> {
+        let client = connect(settings, &state).await?;
+        super::version::check_version(settings, &client.server_info().version)?;
+        let mut context = jetstream::new(client.clone());
+        context.set_timeout(Duration::from_millis(settings.attempt_ms));
+        let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, secret)).to_hex();
+        let key_print = print.as_str()[..PRINT_CHARACTERS].to_owned();
+        Ok(Self { context, client, settings: settings.clone(), key_print, state })
+    }
+
+    /// Finds the stream that the settings name; `None` if there is none.
+    pub(super) async fn find(&self) -> Result<Option<stream::Stream>, StoreError> {
+        find(&self.context, &self.settings).await
+    }
+
+    /// The log that a stream holds, if it is fit to.
+    pub(super) fn log(self, stream: stream::Stream) -> Result<Log, StoreError> {
+        let Self { context, client, settings, key_print, state } = self;
+        let name = check(&settings, &stream.cached_info().config, &key_print)?;
+        let part_bytes_max = client.server_info().max_payload.saturating_sub(HEAD_BYTES).min(PART_BYTES_MAX);
+        note(&state, |state| {
+            state.name.clone_from(&name);
+            state.stream.clone_from(&settings.stream);
+            state.replicas = stream.cached_info().config.num_replicas;
+        });
+        Ok(Log { context, stream, client, settings, name, part_bytes_max, state })
+    }
+
+    /// Makes the stream of a log whose messages are counted from `first`.
+    pub(super) async fn make(self, name: &str, first: u64) -> Result<Log, StoreError> {
+        let config = config(&self.settings, name, first, &self.key_print);
+        let stream = make(&self.context, &self.settings, config).await?;
+        self.log(stream)
     }
 }
 
@@ -204,14 +248,9 @@ async fn find(context: &jetstream::Context, settings: &ClusterSettings) -> Resul
     }
 }
 
-async fn make(
-    context: &jetstream::Context,
-    settings: &ClusterSettings,
-    key_print: &str,
-) -> Result<stream::Stream, StoreError> {
-    let name = random_name()?;
+fn config(settings: &ClusterSettings, name: &str, first: u64, key_print: &str) -> stream::Config {
     let prefix = &settings.subject_prefix;
-    let config = stream::Config {
+    stream::Config {
         name: settings.stream.clone(),
         description: Some("What infold's machines share".to_owned()),
         subjects: vec![format!("{prefix}.log"), barrier_subject(settings)],
@@ -227,12 +266,20 @@ async fn make(
             headers_only: false,
         }),
         metadata: HashMap::from([
-            (CLUSTER_NAME.to_owned(), name),
+            (CLUSTER_NAME.to_owned(), name.to_owned()),
             (KEY_PRINT.to_owned(), key_print.to_owned()),
             (FORMAT.0.to_owned(), FORMAT.1.to_owned()),
         ]),
+        first_sequence: (first > FIRST).then_some(first),
         ..Default::default()
-    };
+    }
+}
+
+async fn make(
+    context: &jetstream::Context,
+    settings: &ClusterSettings,
+    config: stream::Config,
+) -> Result<stream::Stream, StoreError> {
     let until = Instant::now() + Duration::from_millis(settings.timeout_ms);
     loop {
         let error = match context.create_stream(config.clone()).await {
@@ -286,7 +333,7 @@ fn barrier_subject(settings: &ClusterSettings) -> String {
     format!("{}.barrier", settings.subject_prefix)
 }
 
-fn unfit(settings: &ClusterSettings, problem: &str, remedy: &str) -> StoreError {
+pub(super) fn unfit(settings: &ClusterSettings, problem: &str, remedy: &str) -> StoreError {
     StoreError::Unfit {
         path: format!("the stream {}", settings.stream),
         problem: problem.to_owned(),

@@ -70,7 +70,7 @@ impl Log {
         for (index, part) in entry.chunks(self.part_bytes_max).enumerate() {
             let head = format!("{name} {} {count}", index + 1);
             let chain = key.after(&position.chain, &head, part);
-            match self.send(&position, &chain, &head, part.to_vec()).await? {
+            match self.send(&position, position.applied, &chain, (&head, part)).await? {
                 Sent::Landed(applied) => position = Position { applied, chain },
                 Sent::Moved => return Ok(Published::Moved),
             }
@@ -78,15 +78,34 @@ impl Log {
         Ok(Published::Landed(position))
     }
 
-    /// Sends one message until it is known what became of it, or time is up.
-    async fn send(&self, from: &Position, chain: &[u8; 32], head: &str, payload: Vec<u8>) -> Result<Sent, StoreError> {
+    /// Publishes the first entry of a log that was made anew: it goes on from what an index has.
+    pub(super) async fn publish_first(&self, key: &ChainKey, from: &Position, entry: &[u8]) -> Result<(), StoreError> {
+        let head = format!("{} 1 1", random_name()?);
+        let chain = key.after(&from.chain, &head, entry);
+        match self.send(from, 0, &chain, (&head, entry)).await? {
+            Sent::Landed(_) => Ok(()),
+            Sent::Moved => {
+                Err(self.unfit("was written to while it was made anew", "stop infold on all machines, and try again"))
+            }
+        }
+    }
+
+    /// Sends one message that goes on from a position until it is known what became of it, or time is up. `last` is the
+    /// sequence of the last message that may be there.
+    async fn send(
+        &self,
+        from: &Position,
+        last: u64,
+        chain: &[u8; 32],
+        (head, payload): (&str, &[u8]),
+    ) -> Result<Sent, StoreError> {
         let chain = blake3::Hash::from_bytes(*chain).to_hex().to_string();
         let mut headers = HeaderMap::new();
         headers.insert("Nats-Msg-Id", chain.as_str());
-        headers.insert("Nats-Expected-Last-Subject-Sequence", from.applied.to_string().as_str());
+        headers.insert("Nats-Expected-Last-Subject-Sequence", last.to_string().as_str());
         headers.insert(PART, head);
         headers.insert(CHAIN, chain.as_str());
-        let payload = bytes::Bytes::from(payload);
+        let payload = bytes::Bytes::copy_from_slice(payload);
         let until = self.deadline();
         // An attempt that was not answered may have landed all the same.
         let mut unanswered = false;
@@ -198,7 +217,7 @@ impl Log {
     /// The servers have given the message another place than the one that they had been asked for.
     fn lost(&self, from: &Position, sequence: u64) -> StoreError {
         let problem = format!("has put an entry at {sequence} that belongs behind {}", from.applied);
-        self.unfit(&problem, "stop infold on all machines, and see docs/cluster.md about a log that was put back")
+        self.unfit(&problem, "stop infold on all machines, and see docs/cluster.md about a lost log")
     }
 }
 

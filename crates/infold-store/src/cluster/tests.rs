@@ -1,5 +1,6 @@
 //! Indexes of one log on a real server, and what is seen and applied without one.
 
+mod republish;
 mod trimming;
 
 use std::path::Path;

@@ -24,8 +24,6 @@ use super::{SharedState, duty, join, note};
 use crate::StoreError;
 use crate::writer::{GROUP_MAX, WaitingWrite, WriterRequest};
 
-/// What the print of a key is derived for.
-const PRINT_CONTEXT: &str = "infold 2026 print of a cluster's key";
 /// How long to wait until an entry that is under way is in the log.
 const UNDER_WAY: Duration = Duration::from_millis(2);
 /// How long an entry of several parts may rest before it counts as given up.
@@ -111,10 +109,9 @@ impl SharedWriter {
             .enable_all()
             .build()
             .map_err(|error| StoreError::File { path: "writer thread".to_owned(), problem: error.to_string() })?;
-        let print = blake3::Hash::from_bytes(blake3::derive_key(PRINT_CONTEXT, &secret)).to_hex();
         let chain_key = ChainKey::of(&secret);
         let (log, stored, read) = runtime.block_on(async {
-            let log = Log::reach(&settings, &print.as_str()[..16], Arc::clone(&state)).await?;
+            let log = Log::reach(&settings, &secret, Arc::clone(&state)).await?;
             // Subscribed before it is asked how far the log goes, so that nothing falls in between.
             let stored = log.client.subscribe(log.stored_subject()).await;
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;
@@ -293,17 +290,21 @@ impl SharedWriter {
         let Some(bases) = self.state.bases.get() else { return Err(StoreError::Closed) };
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let position = self.runtime.block_on(bases.load(&transaction))?;
-        if position.applied <= from.applied {
-            let problem =
-                format!("has a base of entry {}, which is older than what this machine needs", position.applied);
+        // A log that was made anew goes on from a base that an index may have already.
+        if position.applied < from.applied || (position.applied == from.applied && position != *from) {
+            let problem = format!(
+                "has a base of entry {}, but this machine has seen entries up to {} acknowledged",
+                position.applied, from.applied
+            );
             return Err(self.log.unfit(&problem, "see docs/cluster.md about a lost log"));
         }
+        let first = self.runtime.block_on(self.log.seen())?.first_sequence;
         apply::move_to(&transaction, &position)?;
         self.capture.forget(&transaction)?;
         transaction.commit()?;
         tracing::info!(applied = position.applied, "the index was begun anew from a base");
         note(&self.state, |state| state.advance_to(position.applied));
-        self.read = position.applied;
+        self.read = position.applied.max(first.saturating_sub(1));
         self.unfinished = None;
         Ok(())
     }

@@ -55,6 +55,17 @@ pub enum StoreAction {
         ],
     ))]
     Move(MoveArgs),
+    /// Make the cluster's log anew from this machine's index, where the log has lost entries
+    #[command(after_help = help::text(
+        &["For a log that was put back from an old copy, or is gone. Stop infold on all machines first, and run this on the \
+           machine that has seen the most: each one says how much that is when it refuses to start. What the index does not \
+           have is lost. Without --yes this only says what the log lacks."],
+        &[
+            ("infold store republish", "say what the log lacks"),
+            ("infold store republish --yes", "make the log anew"),
+        ],
+    ))]
+    Republish(RepublishArgs),
 }
 
 /// Arguments of `store key`.
@@ -73,6 +84,14 @@ pub struct MoveArgs {
     pub to: Destination,
 }
 
+/// Arguments of `store republish`.
+#[derive(Debug, clap::Args)]
+pub struct RepublishArgs {
+    /// Make the log anew, and do not only say what it lacks
+    #[arg(long)]
+    pub yes: bool,
+}
+
 /// Where the state can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Destination {
@@ -87,6 +106,7 @@ pub fn run(args: &StoreArgs, invocation: &Invocation) -> anyhow::Result<()> {
         StoreAction::Status => status(invocation),
         StoreAction::Key(args) => key(args, invocation),
         StoreAction::Move(args) => move_state(args, invocation),
+        StoreAction::Republish(args) => republish(args, invocation),
     }
 }
 
@@ -192,6 +212,43 @@ fn move_state(args: &MoveArgs, invocation: &Invocation) -> anyhow::Result<()> {
                 Destination::Sqlite => "sqlite",
             }
         ))?,
+    }
+    Ok(())
+}
+
+fn republish(args: &RepublishArgs, invocation: &Invocation) -> anyhow::Result<()> {
+    let (folder, settings) = (invocation.data_folder()?, &invocation.in_force.settings);
+    let Some(cluster) = cluster::settings(settings)? else {
+        return Err(Refused::new("store.backend is not \"nats\": there is no log to make anew").into());
+    };
+    let index = folder.database(Backend::Nats);
+    if !index.exists() {
+        let hint = "run this on a machine that has worked with the cluster";
+        return Err(Refused::new(format!("{} does not exist", index.display())).hint(hint).into());
+    }
+    // Without the cluster: it would refuse to be opened with a log that lacks what it has.
+    let index = Store::open(&index, &parts::store_settings(settings)).map_err(parts::store_error)?;
+    let runtime = parts::asking_runtime()?;
+    let lost =
+        if args.yes { runtime.block_on(index.republish(&cluster)) } else { runtime.block_on(index.lost_log(&cluster)) };
+    let lost = lost.map_err(parts::store_error)?;
+    match invocation.output.form {
+        Form::Json => invocation.output.json(&json!({
+            "problem": lost.problem, "applied": lost.applied, "digest": lost.digest, "republished": args.yes,
+        }))?,
+        Form::Text if args.yes => invocation.output.text(&format!(
+            "the log was made anew: it goes on from entry {} of this machine's index; digest {}\n",
+            thousands(lost.applied),
+            lost.digest
+        ))?,
+        Form::Text => invocation.output.text(&format!(
+            "{}; this machine's index has everything up to entry {}\n",
+            lost.problem,
+            thousands(lost.applied)
+        ))?,
+    }
+    if !args.yes && !invocation.globals.quiet {
+        tell("note", "nothing is changed yet: stop infold on all machines, and add --yes");
     }
     Ok(())
 }

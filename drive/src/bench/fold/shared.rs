@@ -2,7 +2,7 @@
 //! acknowledge, in a crowd of sessions, and how long another machine's index takes to have it.
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -39,8 +39,9 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArgument
         connected(unlimited(DaemonSetup::new(program)), &cluster.client_urls(), &password).data(folder.join(name))
     };
     let first = machine("first").start().await?;
-    std::fs::create_dir_all(folder.join("second/cluster"))?;
-    std::fs::copy(first.data().join("cluster/infold.key"), folder.join("second/cluster/infold.key"))?;
+    let mut taken = Command::new(program);
+    taken.args(["store", "key", "--quiet", "--from"]).arg(first.data().join("cluster/infold.key"));
+    ensure!(taken.arg("--data").arg(folder.join("second")).status()?.success(), "the second machine has no key");
     let second = machine("second").start().await?;
 
     let client = McpHttp::connect(first.base_url(), arguments.era.era()).await?;

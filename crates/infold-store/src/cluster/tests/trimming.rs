@@ -12,7 +12,7 @@ use crate::cluster::{ClusterAccess, ClusterSettings, apply};
 use crate::tests::{append_of, fresh, load_of, settings, shared_cluster};
 use crate::{EndedBranches, KEY_FILE, Store};
 
-async fn context(settings: &ClusterSettings) -> jetstream::Context {
+pub(super) async fn context(settings: &ClusterSettings) -> jetstream::Context {
     let ClusterAccess::Password { password, .. } = &settings.access else { panic!("a password is set") };
     let options = async_nats::ConnectOptions::with_user_and_password(NATS_USER.to_owned(), password.clone());
     jetstream::new(options.connect(&settings.servers).await.unwrap())
@@ -22,7 +22,7 @@ async fn seen(context: &jetstream::Context, name: &str) -> stream::State {
     context.get_stream(name).await.unwrap().cached_info().state.clone()
 }
 
-async fn start_sessions(store: &Store, name: &str, count: usize) {
+pub(super) async fn start_sessions(store: &Store, name: &str, count: usize) {
     for number in 0..count {
         let name = format!("{name}-{number}");
         store.append(append_of(&fresh(&name), &Command::Start, 10)).await.unwrap();
