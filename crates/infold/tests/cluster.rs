@@ -5,6 +5,7 @@ mod faults;
 mod history;
 mod lapse;
 mod looking;
+mod lost;
 mod machines;
 mod moves;
 mod offline;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use infold_testkit::nats::NatsCluster;
+use infold_testkit::nats::{NATS_USER, NatsCluster};
 pub use infold_testkit::nats::{SHARED_STREAM as STREAM, connected};
 use infold_testkit::{Daemon, DaemonSetup, Era, McpHttp, TempFolder};
 
@@ -60,6 +60,18 @@ impl Machines {
     /// A daemon that shares its state through the servers.
     pub fn connected(&self, setup: DaemonSetup) -> DaemonSetup {
         connected(setup, &self.cluster.client_urls(), &self.password_file())
+    }
+
+    /// Arguments that let any command reach the servers.
+    pub fn settings(&self) -> Vec<String> {
+        let settings = [
+            format!("store.nats.servers={:?}", self.cluster.client_urls()),
+            format!("store.nats.user={NATS_USER}"),
+            format!("store.nats.password_file={}", self.password_file().display()),
+            "store.nats.create=true".to_owned(),
+            "store.nats.sync=trust".to_owned(),
+        ];
+        settings.into_iter().flat_map(|setting| ["--set".to_owned(), setting]).collect()
     }
 
     fn password_file(&self) -> PathBuf {

@@ -110,28 +110,6 @@ async fn while_servers_are_gone_nothing_is_recorded_and_afterwards_it_goes_on() 
     assert!(opened.is_ok(), "{}", opened.summary());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_lost_what_was_acknowledged_is_refused_and_named() {
-    let Some(mut server) = NatsServer::start().await.unwrap() else { return };
-    let folder = TempFolder::new().unwrap();
-    let password = folder.join("password");
-    fs::write(&password, server.password()).unwrap();
-    let setup = connected(infold(), &[server.client_url()], &password).set("store.nats.replicas", 1);
-    let mut daemon = setup.data(folder.join("data")).start().await.unwrap();
-    let client = McpHttp::connect(daemon.base_url(), Era::Modern).await.unwrap();
-    let opening = json!({"session_id": "kept", "description": "look around"});
-    assert!(client.call("branch_create", opening).await.unwrap().is_ok());
-    daemon.terminate().await.unwrap();
-
-    // The log is put back from a time before: it has the same name and no entries.
-    let context = async_nats::jetstream::new(server.client().await.unwrap());
-    let config = context.get_stream("INFOLD").await.unwrap().cached_info().config.clone();
-    context.delete_stream("INFOLD").await.unwrap();
-    context.create_stream(config).await.unwrap();
-    assert_refused(&status(&server, &folder, &[]), &["ends at 0", "docs/cluster.md"]);
-    server.kill().unwrap();
-}
-
 /// A server that says which version it is, and is nothing more.
 async fn server_of_version(version: &str) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use infold_testkit::nats::NATS_USER;
 use infold_testkit::{Era, McpHttp};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
@@ -35,22 +34,13 @@ struct Mover {
 
 impl Mover {
     fn new(machines: &Machines, data: PathBuf) -> Self {
-        let password = machines.folder.join("password");
-        std::fs::write(&password, machines.cluster.password()).unwrap();
-        let settings = vec![
-            format!("store.nats.servers={}", serde_json::to_string(&machines.cluster.client_urls()).unwrap()),
-            format!("store.nats.user={NATS_USER}"),
-            format!("store.nats.password_file={}", password.display()),
-            "store.nats.create=true".to_owned(),
-            "store.nats.sync=trust".to_owned(),
-        ];
-        Self { data, settings }
+        Self { data, settings: machines.settings() }
     }
 
     fn arguments(&self, words: &[&str]) -> Vec<String> {
         let words = words.iter().map(|word| (*word).to_owned());
         let data = ["--data".to_owned(), self.data.display().to_string()];
-        words.chain(data).chain(self.settings.iter().flat_map(|set| ["--set".to_owned(), set.clone()])).collect()
+        words.chain(data).chain(self.settings.iter().cloned()).collect()
     }
 
     /// Runs a command to its end.
