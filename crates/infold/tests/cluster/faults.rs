@@ -38,9 +38,24 @@ struct Acknowledged {
     histories: BTreeMap<String, Vec<Observed>>,
 }
 
+/// A daemon as clients know it.
+struct Machine {
+    /// It may be started again under another address.
+    url: Mutex<String>,
+    /// When something was last acknowledged there.
+    last: Mutex<Instant>,
+}
+
+impl Machine {
+    fn of(daemon: &Daemon) -> Self {
+        Self { url: Mutex::new(daemon.base_url().to_owned()), last: Mutex::new(Instant::now()) }
+    }
+}
+
 /// What all workers have in common.
 #[derive(Clone)]
 struct Common {
+    machines: Arc<Vec<Machine>>,
     done: Arc<Mutex<Acknowledged>>,
     stop: Arc<AtomicBool>,
     /// How many branches of shared sessions were begun.
@@ -49,13 +64,11 @@ struct Common {
     start: Instant,
 }
 
-/// A client that opens and folds until it is stopped. Its daemon may be started again under another address.
+/// A client that opens and folds until it is stopped.
 struct Worker {
+    /// Its own number, and that of the machine that it works on when it does not go round them.
     number: usize,
-    url: Arc<Mutex<String>>,
     common: Common,
-    /// When something was last acknowledged.
-    last: Arc<Mutex<Instant>>,
 }
 
 impl Worker {
@@ -80,35 +93,41 @@ impl Worker {
     /// Opens a branch and folds it. `None` as soon as something was not acknowledged.
     async fn round(&self, session: &str) -> Option<()> {
         let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
-        let branch = self.call("branch_create", opening).await?["branch_id"].as_str()?.to_owned();
+        let branch = self.call(0, "branch_create", opening).await?["branch_id"].as_str()?.to_owned();
         self.common.done.lock().await.opened.push(branch.clone());
-        self.call("branch_return", json!({"branch_id": branch, "message": "done"})).await?;
+        self.call(0, "branch_return", json!({"branch_id": branch, "message": "done"})).await?;
         self.common.done.lock().await.folded.push(branch);
         Some(())
     }
 
-    /// The same, with a look at the session before and after each. What was called and answered, and when, is noted.
+    /// The same, each at another machine than the one before, with a look at the session in between: a machine that has
+    /// just written knows how the session is, and another one may not. What was called and answered, and when, is noted.
     async fn watched_round(&self, session: &str) -> Option<()> {
-        // A machine that has just written knows how the session is. This one has not.
-        self.look(session).await;
         let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
         let called = self.now();
-        let branch = self.call("branch_create", opening).await?["branch_id"].as_str()?.to_owned();
+        let branch = self.call(0, "branch_create", opening).await?["branch_id"].as_str()?.to_owned();
         self.note(session, Act::Opened(branch.clone()), called, Some(self.now())).await;
         self.common.done.lock().await.opened.push(branch.clone());
+        self.look(1, session).await;
         let called = self.now();
-        let folded = self.call("branch_return", json!({"branch_id": branch, "message": "done"})).await;
+        let folded = self.call(2, "branch_return", json!({"branch_id": branch, "message": "done"})).await;
         let answered = folded.is_some().then(|| self.now());
         self.note(session, Act::Folded(branch.clone()), called, answered).await;
-        self.look(session).await;
+        self.look(1, session).await;
+        self.look(0, session).await;
         folded?;
         self.common.done.lock().await.folded.push(branch);
         Some(())
     }
 
+    /// A machine, counted from the worker's own one.
+    fn machine(&self, further: usize) -> &Machine {
+        &self.common.machines[(self.number + further) % DAEMONS]
+    }
+
     /// Lists the branches of a session. That changes nothing.
-    async fn look(&self, session: &str) -> Option<()> {
-        let url = format!("{}/api/v1/sessions/{session}/branches", self.url.lock().await);
+    async fn look(&self, further: usize, session: &str) -> Option<()> {
+        let url = format!("{}/api/v1/sessions/{session}/branches", self.machine(further).url.lock().await);
         let called = self.now();
         let answer = self.common.http.get(url).send().await.ok()?.error_for_status().ok()?;
         let listed: Value = answer.json().await.ok()?;
@@ -131,15 +150,16 @@ impl Worker {
         done.histories.entry(session.to_owned()).or_default().push(Observed { act, called, answered });
     }
 
-    async fn call(&self, tool: &str, arguments: Value) -> Option<Value> {
-        let url = self.url.lock().await.clone();
+    async fn call(&self, further: usize, tool: &str, arguments: Value) -> Option<Value> {
+        let machine = self.machine(further);
+        let url = machine.url.lock().await.clone();
         let calling = async {
             let client = McpHttp::connect(&url, Era::Modern).await.ok()?;
             let answer = client.call(tool, arguments).await.ok()?;
             if answer.is_ok() { answer.structured } else { None }
         };
         let answer = tokio::time::timeout(CALL_MAX, calling).await.ok().flatten()?;
-        *self.last.lock().await = Instant::now();
+        *machine.last.lock().await = Instant::now();
         Some(answer)
     }
 }
@@ -157,7 +177,7 @@ enum Fault {
 const KINDS: [Fault; 5] = [Fault::KillServer, Fault::KillLeader, Fault::Part, Fault::Pause, Fault::KillDaemon];
 
 /// Lets one fault happen and puts it right after a while.
-async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [(Daemon, Arc<Mutex<String>>)], rng: &mut Rng) {
+async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [Daemon], machines: &[Machine], rng: &mut Rng) {
     let node = rng.below(DAEMONS);
     let lasting = Duration::from_millis(500 + rng.below(FAULT_MS_MAX) as u64);
     match fault {
@@ -179,10 +199,10 @@ async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [(Daemon,
             cluster.resume(node).unwrap();
         }
         Fault::KillDaemon => {
-            let (daemon, url) = &mut daemons[node];
+            let daemon = &mut daemons[node];
             daemon.kill9().await.unwrap();
             daemon.restart().await.unwrap();
-            *url.lock().await = daemon.base_url().to_owned();
+            *machines[node].url.lock().await = daemon.base_url().to_owned();
         }
     }
 }
@@ -200,43 +220,26 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
     };
     let seed = Seed::announce("cargo test -p infold --test program -- cluster::faults").unwrap();
     let mut rng = seed.rng(0);
-    let (mut cluster, folder) = (machines.cluster, machines.folder);
-    let url = |daemon: &Daemon| Arc::new(Mutex::new(daemon.base_url().to_owned()));
-    let mut daemons: Vec<_> = machines
-        .daemons
-        .into_iter()
-        .map(|daemon| {
-            let url = url(&daemon);
-            (daemon, url)
-        })
-        .collect();
-
+    let (mut cluster, mut daemons, folder) = (machines.cluster, machines.daemons, machines.folder);
     let common = Common {
+        machines: Arc::new(daemons.iter().map(Machine::of).collect()),
         done: Arc::default(),
         stop: Arc::default(),
         begun: Arc::default(),
         http: reqwest::Client::builder().no_proxy().timeout(CALL_MAX).build().unwrap(),
         start: Instant::now(),
     };
-    let lasts: Vec<_> = daemons.iter().map(|_| Arc::new(Mutex::new(Instant::now()))).collect();
-    let workers: Vec<JoinHandle<()>> = daemons
-        .iter()
-        .zip(&lasts)
-        .enumerate()
-        .map(|(number, ((_, url), last))| {
-            let (url, common, last) = (Arc::clone(url), common.clone(), Arc::clone(last));
-            tokio::spawn(Worker { number, url, common, last }.work())
-        })
-        .collect();
+    let workers: Vec<JoinHandle<()>> =
+        (0..DAEMONS).map(|number| tokio::spawn(Worker { number, common: common.clone() }.work())).collect();
 
     let faults = std::env::var("INFOLD_CLUSTER_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(FAULTS);
     let mut slowest = Duration::ZERO;
     for number in 0..faults {
         let fault = KINDS[rng.below(KINDS.len())];
-        suffer(fault, &mut cluster, &mut daemons, &mut rng).await;
+        suffer(fault, &mut cluster, &mut daemons, &common.machines, &mut rng).await;
         let healed = Instant::now();
-        for last in &lasts {
-            while *last.lock().await < healed {
+        for machine in common.machines.iter() {
+            while *machine.last.lock().await < healed {
                 assert!(healed.elapsed() < BACK_WITHIN, "fault {number}, {fault:?}:\n{}", cluster.log(0));
                 tokio::time::sleep(PAUSE).await;
             }
@@ -271,14 +274,14 @@ fn judge(done: &Acknowledged, faults: usize, slowest: Duration) {
 }
 
 /// Every machine has everything, once, and all have the same.
-async fn check(daemons: &[(Daemon, Arc<Mutex<String>>)], done: &Acknowledged) {
+async fn check(daemons: &[Daemon], done: &Acknowledged) {
     let begun = Instant::now();
     // What a client gave up may still be on its way.
     while !all_have_the_same(daemons).await {
         assert!(begun.elapsed() < BACK_WITHIN, "the machines differ");
         tokio::time::sleep(PAUSE).await;
     }
-    for (daemon, _) in daemons {
+    for daemon in daemons {
         let index = Database::look(&daemon.data().join("cluster")).unwrap();
         let sql = "SELECT branch, count(*) FROM events WHERE generation IS NOT NULL GROUP BY branch, generation";
         let ends: BTreeSet<String> = index.rows(sql).unwrap().into_iter().collect();
@@ -291,9 +294,9 @@ async fn check(daemons: &[(Daemon, Arc<Mutex<String>>)], done: &Acknowledged) {
     }
 }
 
-async fn all_have_the_same(daemons: &[(Daemon, Arc<Mutex<String>>)]) -> bool {
+async fn all_have_the_same(daemons: &[Daemon]) -> bool {
     let mut states = Vec::new();
-    for (daemon, _) in daemons {
+    for daemon in daemons {
         // A look that decides brings the index up to date. It must not be a call of a tool: those are counted.
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let looked = http.get(format!("{}/api/v1/sessions/shared-0", daemon.base_url())).send().await;
