@@ -1,5 +1,6 @@
 //! Documents for programs that watch sessions in the cluster, as events lead to them. One machine publishes them.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use infold_core::{Branch, BranchId, Event, Session, Thread};
@@ -13,6 +14,8 @@ use crate::{Engine, Error};
 
 /// How many events are published at once.
 const EVENTS_AT_ONCE: usize = 256;
+/// What every session with documents has.
+const STATE: &str = "meta.session_state";
 /// The pause between two looks for events.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -55,9 +58,14 @@ impl Engine {
             let events = self.inner.store.all_events(after, EVENTS_AT_ONCE).await?;
             let Some(last) = events.last().map(|event| event.id) else { return Ok(Some(after)) };
             let mut documents = Vec::new();
-            for event in &events {
-                documents.extend(self.documents_of(event).await?);
+            // How a session is now need be said once, behind the last of its events.
+            let mut said = HashSet::new();
+            for event in events.iter().rev() {
+                let mut of_event = self.documents_of(event).await?;
+                of_event.retain(|document| document.about != STATE || said.insert(event.session.clone()));
+                documents.extend(of_event.into_iter().rev());
             }
+            documents.reverse();
             self.inner.store.publish_documents(documents, last).await?;
             after = last;
         }
@@ -94,7 +102,7 @@ impl Engine {
         }
         let happened = event_document(event, recorded.at_ms, branch.as_ref());
         documents.push(document(format!("events.{}", event.name()), KeepDocuments::All, happened));
-        documents.push(document("meta.session_state".to_owned(), KeepDocuments::Newest, session_document(&session)));
+        documents.push(document(STATE.to_owned(), KeepDocuments::Newest, session_document(&session)));
         Ok(documents)
     }
 }

@@ -37,13 +37,21 @@ pub(super) async fn check(log: &Log, position: &Position) -> Result<(), StoreErr
     Ok(())
 }
 
+/// How far an index has come that has entries of some log.
+pub(super) fn indexed(connection: &mut Connection) -> Result<Option<Position>, StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let joined = apply::joined(&transaction)?.map(|(_, position)| position);
+    Ok(joined.filter(|position| position.applied > 0))
+}
+
 /// Reads which log the index is of. A new one is made this log's.
 fn read_position(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let position = match apply::joined(&transaction)? {
         Some((name, position)) if name == log.name => position,
         Some(_) => {
-            let remedy = "remove the folder `cluster` in the data folder to begin a new index";
+            let remedy = "see docs/cluster.md about a lost log; to join this one all the same, move the folder `cluster` in the \
+                          data folder away, but for infold.key";
             return Err(log.unfit("is not the one that this machine's index was made from", remedy));
         }
         None if tables::is_empty(&transaction)? => {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::{self, stream};
 use async_nats::{ConnectOptions, Event};
 
+use super::apply::Position;
 use super::publish::random_name;
 use super::settings::{ClusterAccess, ClusterSettings, CreateStream};
 use super::{SharedState, note};
@@ -46,15 +47,24 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Connects, and finds or makes the stream.
+    /// Connects, and finds or makes the stream. It is not made where there is an index of one, `indexed`: that may be all that
+    /// is left.
     pub(super) async fn reach(
         settings: &ClusterSettings,
         secret: &[u8; 32],
+        indexed: Option<&Position>,
         state: SharedState,
     ) -> Result<Self, StoreError> {
         let servers = Servers::reach(settings, secret, state).await?;
         match (servers.find().await?, settings.create) {
             (Some(stream), _) => servers.log(stream),
+            (None, _) if let Some(position) = indexed => {
+                let problem = format!(
+                    "does not exist, but this machine has seen entries up to {} acknowledged",
+                    position.applied
+                );
+                Err(unfit(settings, &problem, "see docs/cluster.md about a lost log"))
+            }
             (None, CreateStream::IfAbsent) => servers.make(&random_name()?, FIRST).await,
             (None, CreateStream::Never) => {
                 let remedy = "check the stream's name, or set store.nats.create = true once to make it";

@@ -110,8 +110,9 @@ impl SharedWriter {
             .build()
             .map_err(|error| StoreError::File { path: "writer thread".to_owned(), problem: error.to_string() })?;
         let chain_key = ChainKey::of(&secret);
+        let indexed = join::indexed(&mut connection)?;
         let (log, stored, read) = runtime.block_on(async {
-            let log = Log::reach(&settings, &secret, Arc::clone(&state)).await?;
+            let log = Log::reach(&settings, &secret, indexed.as_ref(), Arc::clone(&state)).await?;
             // Subscribed before it is asked how far the log goes, so that nothing falls in between.
             let stored = log.client.subscribe(log.stored_subject()).await;
             let stored = stored.map_err(|error| log.unreachable(error.to_string()))?;

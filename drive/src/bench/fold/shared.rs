@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use infold_testkit::nats::{BareStream, NatsCluster, NatsSetup, connected};
+use infold_testkit::nats::{BareStream, NatsCluster, NatsSetup, SHARED_STREAM, connected};
 use infold_testkit::{Daemon, DaemonSetup, McpHttp, Rng, TempFolder};
 
 use super::super::figures::{Latencies, Table};
@@ -57,6 +57,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArgument
 /// Opens and folds, and publishes twice, one after the other, in an order that chance decides.
 async fn pairs(table: &mut Table, client: &McpHttp, cluster: &NatsCluster, seconds: u32) -> Result<()> {
     let bare = BareStream::make(cluster, SERVERS).await?;
+    let before = messages(cluster).await?;
     let mut order = Rng::new(ORDER_SEED);
     let (mut folds, mut publications, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     let ends = Instant::now() + Duration::from_secs(seconds.into());
@@ -81,6 +82,8 @@ async fn pairs(table: &mut Table, client: &McpHttp, cluster: &NatsCluster, secon
         }
     }
     ensure!(folds.len() > WARM_UP_PAIRS, "there was no time for {WARM_UP_PAIRS} pairs");
+    let per_pair = (messages(cluster).await? - before) as f64 / folds.len() as f64;
+    table.show("messages in the log for each open + fold", format!("{per_pair:.2}"));
     let counted = |durations: Vec<Duration>| Latencies::new(durations.into_iter().skip(WARM_UP_PAIRS));
     let (folds, publications, calls) = (counted(folds), counted(publications), counted(calls));
     show(table, "open + fold", &folds);
@@ -89,6 +92,12 @@ async fn pairs(table: &mut Table, client: &McpHttp, cluster: &NatsCluster, secon
     let with_calls = folds.median_ms() / calls.median_ms();
     table.show("the same, to 2 publications + 2 no-op calls", format!("{with_calls:.2}×"));
     Ok(())
+}
+
+/// How many messages the shared log has had.
+async fn messages(cluster: &NatsCluster) -> Result<u64> {
+    let context = async_nats::jetstream::new(cluster.client().await?);
+    Ok(context.get_stream(SHARED_STREAM).await?.cached_info().state.last_sequence)
 }
 
 /// How long after an acknowledgement at one machine another one lists the session, as far as its index has come by itself.

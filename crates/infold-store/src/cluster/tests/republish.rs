@@ -126,6 +126,7 @@ async fn a_log_that_is_gone_is_made_anew_and_one_that_was_not_finished_is_refuse
     // As it is when making it anew was cut off: there is a log, and it has no entry.
     context(&shared).await.delete_stream(&shared.stream).await.unwrap();
     assert!(index.lost_log(&shared).await.unwrap().problem.contains("does not exist"));
+    assert_unfit(join(one.path(), &shared), "does not exist, but this machine has seen");
     let servers = Servers::reach(&shared, index.secret(), SharedState::default()).await.unwrap();
     servers.make(&name, applied + GAP).await.unwrap();
     assert_unfit(join(one.path(), &shared), "not finished");
