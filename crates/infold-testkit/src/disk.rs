@@ -102,6 +102,13 @@ impl<'a> Disk<'a> {
         }
     }
 
+    /// Makes everything durable that the trace was played up to, as the kernel does by itself after a while.
+    pub fn write_back(&mut self) {
+        let all = usize::MAX;
+        self.files.iter_mut().for_each(|file| file.make_durable(all));
+        self.names_pending.drain(..).for_each(|step| self.names.change(&step.action));
+    }
+
     /// Plays a step that has ended. A sync makes durable what had ended when the sync began.
     fn take(&mut self, step: &'a Step) {
         match &step.action {

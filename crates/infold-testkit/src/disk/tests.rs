@@ -68,6 +68,16 @@ fn only_a_sync_of_their_folder_keeps_names_unless_there_is_a_journal() {
 }
 
 #[test]
+fn what_was_written_back_is_there_without_a_sync() {
+    let trace = trace(vec![(1, 1, create("a", 0)), (2, 2, write(0, 0, b"1")), (3, 3, write(0, 1, b"2"))]);
+    let mut disk = Disk::new(&trace);
+    disk.advance(3);
+    disk.write_back();
+
+    assert_eq!(synced(disk, 4), "a=1");
+}
+
+#[test]
 fn what_is_in_a_folder_that_was_lost_is_lost() {
     let in_folder = |kept: &str| {
         trace(vec![

@@ -143,6 +143,12 @@ impl NatsCluster {
         Ok(())
     }
 
+    /// Takes everything that traced servers have written so far for written to their disks, as the kernel does by itself
+    /// after half a minute.
+    pub fn write_back(&mut self) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.node.write_back())
+    }
+
     /// Lets all servers lose power, one right after another, and with it all that they had not synced: of their files,
     /// what is left is what [`crate::Disk::with_journal`] keeps. They must have been started by [`NatsSetup::traced`],
     /// and have run since. [`NatsCluster::restart`] starts them again, from then on without a tracer.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,6 +25,8 @@ pub struct NatsNode {
     ports: NodePorts,
     /// What the server does to its files is written down here, until it loses power.
     trace: Option<PathBuf>,
+    /// Up to which line of the trace the kernel has written everything to the disk by itself.
+    written_back: usize,
     slow_disk: Option<SlowDisk>,
     running: Option<NatsProcess>,
 }
@@ -45,6 +47,7 @@ impl NatsNode {
             store: config.store.to_owned(),
             ports: config.ports,
             trace: config.setup.is_traced().then(|| folder.join("trace")),
+            written_back: 0,
             slow_disk: None,
             running: None,
         };
@@ -69,12 +72,23 @@ impl NatsNode {
         Ok(())
     }
 
-    /// Kills the server, and leaves of its files what it had synced. Its next start is an ordinary one.
+    /// Takes everything that the server has written so far for written to the disk.
+    pub fn write_back(&mut self) -> Result<()> {
+        let trace = self.trace.as_ref().context("the server is not traced")?;
+        // The tracer writes whole lines.
+        self.written_back = BufReader::new(File::open(trace)?).lines().count();
+        Ok(())
+    }
+
+    /// Kills the server, and leaves of its files what it had synced, and what was written back. Its next start is an
+    /// ordinary one.
     pub fn lose_power(&mut self) -> Result<()> {
         self.kill()?;
         let trace = self.trace.take().context("the server was not traced")?;
         let trace = Trace::read(BufReader::new(File::open(&trace)?), &self.store)?;
         let mut disk = Disk::with_journal(&trace);
+        disk.advance(self.written_back + 1);
+        disk.write_back();
         disk.advance(trace.lines + 1);
         fs::remove_dir_all(&self.store)?;
         fs::create_dir(&self.store)?;

@@ -168,7 +168,8 @@ async fn while_slow_disk_lasts_publishing_takes_longer_and_then_no_more() -> Res
     cluster.usual_disk(1)?;
     let after = quickest(&stream).await?;
 
-    assert!(before < meanwhile && after < meanwhile, "{before:?}, {meanwhile:?} while slow, {after:?}");
+    // Being watched makes a server a little slower too, but not this much.
+    assert!(3 * before.max(after) < meanwhile, "{before:?}, {meanwhile:?} while slow, {after:?}");
     Ok(())
 }
 
