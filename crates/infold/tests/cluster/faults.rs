@@ -151,10 +151,12 @@ enum Fault {
     KillLeader,
     Part,
     Pause,
+    SlowDisk,
     KillDaemon,
 }
 
-const KINDS: [Fault; 5] = [Fault::KillServer, Fault::KillLeader, Fault::Part, Fault::Pause, Fault::KillDaemon];
+const KINDS: [Fault; 6] =
+    [Fault::KillServer, Fault::KillLeader, Fault::Part, Fault::Pause, Fault::SlowDisk, Fault::KillDaemon];
 
 /// Lets one fault happen and puts it right after a while.
 async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [(Daemon, Arc<Mutex<String>>)], rng: &mut Rng) {
@@ -177,6 +179,11 @@ async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [(Daemon,
             cluster.pause(node).unwrap();
             tokio::time::sleep(lasting).await;
             cluster.resume(node).unwrap();
+        }
+        Fault::SlowDisk => {
+            cluster.slow_disk(node).unwrap();
+            tokio::time::sleep(lasting).await;
+            cluster.usual_disk(node).unwrap();
         }
         Fault::KillDaemon => {
             let (daemon, url) = &mut daemons[node];
