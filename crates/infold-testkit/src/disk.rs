@@ -1,7 +1,7 @@
 //! A disk that can lose power: what was synced is there afterwards, and anything can have happened to the rest.
 //!
 //! [`Disk`] plays a [`Trace`] up to a point. What a finished sync covers is durable; each later write
-//! may have been lost, kept, or torn between sectors, in any combination. Names behave as on a journalling
+//! may have been lost, kept, or torn between sectors, in any combination. FileNames behave as on a journalling
 //! file system: of the changes that were not synced, the first few are kept, in their order.
 //!
 //! Which syncs cover a name is the file system's to say. [`Disk::new`] takes the least that any of them promises: names
@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::Rng;
-use crate::trace::{Action, FileNumber, Named, Names, Step, Trace, folder_of};
+use crate::trace::{Action, FileNames, FileNumber, Named, Step, Trace, folder_of};
 
 #[cfg(test)]
 mod tests;
@@ -36,8 +36,8 @@ pub struct Disk<'a> {
     /// The first step that has not ended yet.
     next: usize,
     files: Vec<FileState<'a>>,
-    /// Names that survive any power loss.
-    names: Names,
+    /// FileNames that survive any power loss.
+    names: FileNames,
     /// Changes of names that were not synced.
     names_pending: Vec<&'a Step>,
     names_synced: NamesSynced,
@@ -87,7 +87,7 @@ impl<'a> Disk<'a> {
             steps: &trace.steps,
             next: 0,
             files: vec![FileState::default(); trace.files],
-            names: Names::default(),
+            names: FileNames::default(),
             names_pending: Vec::new(),
             names_synced,
         }
@@ -169,7 +169,7 @@ impl<'a> Disk<'a> {
 }
 
 /// Makes the files and folders that have names. What is in a folder that was lost is lost with it.
-fn write_image(names: &Names, folder: &Path, mut content: impl FnMut(FileNumber) -> Vec<u8>) -> Result<()> {
+fn write_image(names: &FileNames, folder: &Path, mut content: impl FnMut(FileNumber) -> Vec<u8>) -> Result<()> {
     for (name, named) in names.iter().filter(|(name, _)| !name.ends_with(SHARED_MEMORY_SUFFIX)) {
         let path = folder.join(name);
         match named {

@@ -24,7 +24,7 @@ use anyhow::{Context, Result};
 use line::Lines;
 use reader::TraceReader;
 
-pub(crate) use names::{Named, Names, folder_of};
+pub(crate) use names::{FileNames, Named, folder_of};
 
 /// The system calls that change files, make them durable, or send something to others.
 const CALLS: &str = "openat,open,creat,close,pwrite64,pwritev,pwritev2,write,writev,sendto,sendmsg,ftruncate,truncate,\
@@ -48,7 +48,7 @@ pub struct Step {
     pub action: Action,
 }
 
-/// One change, sync or message of a program. Names are paths from the traced folder, whose own is empty.
+/// One change, sync or message of a program. FileNames are paths from the traced folder, whose own is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Wrote bytes to a file.

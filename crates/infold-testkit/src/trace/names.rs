@@ -11,13 +11,13 @@ pub(crate) enum Named {
     Folder,
 }
 
-/// Names, each as its path from the traced folder.
+/// FileNames, each as its path from the traced folder.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Names {
+pub(crate) struct FileNames {
     named: BTreeMap<String, Named>,
 }
 
-impl Names {
+impl FileNames {
     pub(crate) fn get(&self, name: &str) -> Option<Named> {
         self.named.get(name).copied()
     }

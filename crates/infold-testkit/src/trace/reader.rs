@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::line::TracedCall;
-use super::names::{Named, Names, moved};
+use super::names::{FileNames, Named, moved};
 use super::{Action, FileNumber, Step};
 
 /// What a file descriptor refers to.
@@ -29,14 +29,14 @@ struct OpenFile {
 pub(super) struct TraceReader {
     folder: PathBuf,
     handles: HashMap<i64, Handle>,
-    names: Names,
+    names: FileNames,
     pub(super) files: usize,
     pub(super) steps: Vec<Step>,
 }
 
 impl TraceReader {
     pub(super) fn new(folder: &Path) -> Self {
-        let (handles, names) = (HashMap::new(), Names::default());
+        let (handles, names) = (HashMap::new(), FileNames::default());
         Self { folder: folder.to_owned(), handles, names, files: 0, steps: Vec::new() }
     }
 

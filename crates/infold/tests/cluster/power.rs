@@ -127,7 +127,7 @@ async fn listed(daemon: &Daemon) -> Branches {
     branches
 }
 
-/// The openings and ends that were acknowledged and are not there. An end may be there that nobody was told of any more.
+/// The openings and ends that were acknowledged and are not there. An end may be there that was not acknowledged any more.
 fn lost(acknowledged: &Branches, found: &Branches) -> Vec<String> {
     let openings = acknowledged.keys().filter(|branch| !found.contains_key(*branch));
     let ends = acknowledged.iter().filter(|(branch, folded)| **folded && found.get(*branch) != Some(&true));
