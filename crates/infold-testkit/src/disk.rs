@@ -125,18 +125,25 @@ impl<'a> Disk<'a> {
         }
     }
 
-    /// Makes changes of names durable that had ended before line `before`, when a file or a folder was synced.
+    /// Makes changes of names durable that had ended before line `before`, when a file or a folder was synced. No rename
+    /// overtakes another change, and none overtakes a rename: both may speak of the same file by different names.
     fn make_names_durable(&mut self, before: usize, folder: Option<&str>) {
         let names = &mut self.names;
         let rule = self.names_synced;
+        let (mut some_wait, mut a_rename_waits) = (false, false);
         self.names_pending.retain(|step| {
-            let covered = match rule {
+            let is_rename = matches!(step.action, Action::Rename { .. });
+            let in_order = !a_rename_waits && !(is_rename && some_wait);
+            let synced = match rule {
                 NamesSynced::WithTheirFolder => folder.is_some_and(|folder| is_in(&step.action, folder)),
                 NamesSynced::WithAnything => true,
             };
-            let covered = covered && step.ended < before;
+            let covered = in_order && synced && step.ended < before;
             if covered {
                 names.change(&step.action);
+            } else {
+                some_wait = true;
+                a_rename_waits |= is_rename;
             }
             !covered
         });

@@ -94,6 +94,26 @@ fn what_is_in_a_folder_that_was_lost_is_lost() {
     assert!(images(&in_folder(""), 6).contains("g g/a="), "a folder takes along what is in it");
 }
 
+#[test]
+fn a_rename_and_what_comes_after_it_stay_in_order() {
+    let rename = |from: &str, to: &str| Action::Rename { from: from.to_owned(), to: to.to_owned() };
+    let trace = trace(vec![
+        (1, 1, Action::MakeFolder { name: "f".to_owned() }),
+        (2, 2, create("f/a", 0)),
+        (3, 3, rename("f", "g")),
+        (4, 4, Action::SyncFolder { name: String::new() }),
+        (5, 5, Action::Unlink { name: "g/a".to_owned() }),
+        (6, 6, Action::SyncFolder { name: "g".to_owned() }),
+    ]);
+    let mut disk = Disk::new(&trace);
+    disk.advance(7);
+    disk.write_back();
+
+    assert_eq!(synced(disk, 7), "g", "the file is not left under a name that it never had");
+    assert_eq!(synced(Disk::with_journal(&trace), 7), "g");
+    assert_eq!(synced(Disk::new(&trace), 7), "f", "the name in the folder was not synced before the rename");
+}
+
 /// What is left if nothing else than what was synced is.
 fn synced(mut disk: Disk<'_>, cut: usize) -> String {
     let folder = TempFolder::in_memory().unwrap();
