@@ -133,12 +133,12 @@ impl<'a> Disk<'a> {
         let (mut some_wait, mut a_rename_waits) = (false, false);
         self.names_pending.retain(|step| {
             let is_rename = matches!(step.action, Action::Rename { .. });
-            let in_order = !a_rename_waits && !(is_rename && some_wait);
+            let overtakes = a_rename_waits || is_rename && some_wait;
             let synced = match rule {
                 NamesSynced::WithTheirFolder => folder.is_some_and(|folder| is_in(&step.action, folder)),
                 NamesSynced::WithAnything => true,
             };
-            let covered = in_order && synced && step.ended < before;
+            let covered = !overtakes && synced && step.ended < before;
             if covered {
                 names.change(&step.action);
             } else {
