@@ -23,7 +23,7 @@ const TEST_TARGETS: [&str; 3] = ["--lib", "--bins", "--tests"];
 const DRIVEN: [&str; 3] = ["page", "clients", "conformance"];
 
 /// What the tests that need a tracer have in their names.
-const TRACED_TESTS: &str = "power_loss";
+const TRACED_TESTS: [&str; 4] = ["power_loss", "slow_disk", "cluster::faults::", "trouble::faults::"];
 
 /// What `cargo xtask test` takes.
 #[derive(Debug, clap::Args)]
@@ -134,7 +134,7 @@ fn tidy_stage(workspace: &Workspace) -> Result<Totals> {
     Ok(if problems.is_empty() { Totals::one_passed() } else { Totals::one_failed() })
 }
 
-/// Runs `cargo test`. Where the tracer is missing, the one test that needs it is left out by name.
+/// Runs `cargo test`. Where the tracer is missing, the tests that need it are left out by name.
 fn tests_stage(
     workspace: &Workspace,
     arguments: &SuiteArguments,
@@ -147,8 +147,8 @@ fn tests_stage(
         command.envs(QUICK);
     }
     if tools.strace.is_err() && !in_ci() {
-        report.skip("power loss", "strace is missing");
-        command.args(["--", "--skip", TRACED_TESTS]);
+        report.skip("power loss and faults", "strace is missing");
+        command.arg("--").args(TRACED_TESTS.iter().flat_map(|name| ["--skip", name]));
     }
     report.stage("tests", || {
         let mut totals = Totals::default();

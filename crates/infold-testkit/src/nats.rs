@@ -15,6 +15,7 @@ mod placement;
 mod process;
 mod server;
 mod shared;
+mod slow_disk;
 #[cfg(test)]
 mod tests;
 
@@ -47,6 +48,7 @@ pub struct NatsSetup {
     sync: SyncWhen,
     storage: Storage,
     password: Password,
+    tracing: Tracing,
     /// The folder that the servers store in, if it is not a temporary one.
     inside: Option<PathBuf>,
 }
@@ -73,6 +75,14 @@ enum Storage {
     Off,
 }
 
+/// Whether what servers do to their files is written down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Tracing {
+    #[default]
+    Off,
+    On,
+}
+
 /// Whether the servers know the password that tests have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Password {
@@ -96,6 +106,16 @@ impl NatsSetup {
 
     fn folder(&self) -> Result<TempFolder> {
         self.inside.as_deref().map_or_else(TempFolder::new, TempFolder::inside)
+    }
+
+    /// Runs the servers under a tracer, so that they can lose power ([`NatsCluster::lose_power`]). Needs `strace`.
+    pub fn traced(mut self) -> Self {
+        self.tracing = Tracing::On;
+        self
+    }
+
+    fn is_traced(&self) -> bool {
+        self.tracing == Tracing::On
     }
 
     /// Switches JetStream off.

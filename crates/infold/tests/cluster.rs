@@ -10,6 +10,7 @@ mod machines;
 mod moves;
 mod offline;
 mod owners;
+mod power;
 mod python;
 mod refusals;
 mod secrets;

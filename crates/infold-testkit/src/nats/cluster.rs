@@ -1,4 +1,5 @@
-//! Servers that keep each stream several times, and what can happen to them: kills, pauses and cut links.
+//! Servers that keep each stream several times, and what can happen to them: kills, pauses, cut links, slow disks and
+//! losing power.
 //!
 //! Routes lead through links ([`super::link`]), one for each direction in which a server may connect; clients
 //! connect to servers directly, so that a partitioned server can still be spoken with.
@@ -128,6 +129,34 @@ impl NatsCluster {
         let member = self.member_mut(node)?;
         member.node.process()?.resume()?;
         member.condition = Condition::Running;
+        Ok(())
+    }
+
+    /// Makes a server's disk slow: each of its syncs takes longer. Needs `strace`.
+    pub fn slow_disk(&mut self, node: usize) -> Result<()> {
+        self.member_mut(node)?.node.slow_disk()
+    }
+
+    /// Ends what [`NatsCluster::slow_disk`] began. The server may have been killed meanwhile.
+    pub fn usual_disk(&mut self, node: usize) -> Result<()> {
+        self.member_mut(node)?.node.usual_disk();
+        Ok(())
+    }
+
+    /// Takes everything that traced servers have written so far for written to their disks, as the kernel does by itself
+    /// after half a minute.
+    pub fn write_back(&mut self) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| member.node.write_back())
+    }
+
+    /// Lets all servers lose power, one right after another, and with it all that they had not synced: of their files,
+    /// what is left is what [`crate::Disk::with_journal`] keeps. They must have been started by [`NatsSetup::traced`],
+    /// and have run since. [`NatsCluster::restart`] starts them again, from then on without a tracer.
+    pub fn lose_power(&mut self) -> Result<()> {
+        for member in &mut self.members {
+            member.node.lose_power()?;
+            member.condition = Condition::Killed;
+        }
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! forget nothing.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use async_nats::HeaderMap;
@@ -16,10 +17,12 @@ use tokio::process::Command;
 use super::monitor::until_some;
 use super::node::PortTaken;
 use super::server::with_other_ports;
-use super::{NatsCluster, NatsServer, NatsSetup, nats_program};
+use super::{BareStream, NatsCluster, NatsServer, NatsSetup, nats_program};
 use crate::TempFolder;
 
 const STREAM: &str = "events";
+/// Of how many publications the quickest is taken.
+const PUBLICATIONS: usize = 20;
 /// Set in the process that a test starts to kill it.
 const TO_BE_KILLED: &str = "TESTKIT_TO_BE_KILLED";
 /// What the line with the servers' addresses begins with.
@@ -138,6 +141,52 @@ async fn a_paused_leader_is_replaced_and_comes_back() -> Result<()> {
     cluster.resume(old)?;
     cluster.until_ready().await?;
     Ok(())
+}
+
+/// How long the quickest of some publications took.
+async fn quickest(stream: &BareStream) -> Result<Duration> {
+    let mut quickest = Duration::MAX;
+    for _ in 0..PUBLICATIONS {
+        let begun = Instant::now();
+        stream.publish().await?;
+        quickest = quickest.min(begun.elapsed());
+    }
+    Ok(quickest)
+}
+
+#[tokio::test]
+async fn while_slow_disk_lasts_publishing_takes_longer_and_then_no_more() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    let stream = BareStream::make(&cluster, 3).await?;
+    let before = quickest(&stream).await?;
+
+    // With two slow disks of three, each acknowledgement waits for one.
+    cluster.slow_disk(0)?;
+    cluster.slow_disk(1)?;
+    let meanwhile = quickest(&stream).await?;
+    cluster.usual_disk(0)?;
+    cluster.usual_disk(1)?;
+    let after = quickest(&stream).await?;
+
+    // Being watched makes a server a little slower too, but not this much.
+    assert!(3 * before.max(after) < meanwhile, "{before:?}, {meanwhile:?} while slow, {after:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slow_disk_ends_with_its_server() -> Result<()> {
+    let Some(mut cluster) = NatsCluster::start(3).await? else { return Ok(()) };
+    cluster.slow_disk(0)?;
+    cluster.pause(0)?;
+    assert!(cluster.slow_disk(0).is_err(), "it is slow already");
+
+    cluster.kill(0)?;
+    cluster.usual_disk(0)?;
+    cluster.restart(0)?;
+    cluster.slow_disk(0)?;
+    cluster.until_ready().await?;
+    cluster.usual_disk(0)?;
+    cluster.until_ready().await
 }
 
 #[tokio::test]

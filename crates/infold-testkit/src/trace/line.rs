@@ -79,17 +79,21 @@ impl TracedCall {
         Ok(bytes)
     }
 
-    /// One of the call's strings, as a path.
-    pub(super) fn path(&self, index: usize) -> Result<String> {
-        let string = self.strings().nth(index).context("a path is missing")?;
+    /// One of the call's paths, with the descriptor of the folder that it begins at, if the call names one.
+    pub(super) fn path(&self, index: usize) -> Result<(Option<i64>, String)> {
+        // Strings hold no commas, because every byte of them is written in hexadecimal.
+        let arguments: Vec<&str> = self.text.split(", ").collect();
+        let is_string = |at: &usize| arguments[*at].starts_with('"');
+        let at = (0..arguments.len()).filter(is_string).nth(index).context("a path is missing")?;
         let mut bytes = Vec::new();
-        decode(string, &mut bytes)?;
-        String::from_utf8(bytes).context("a path that is not UTF-8")
+        decode(arguments[at].trim_matches('"'), &mut bytes)?;
+        let folder = at.checked_sub(1).and_then(|before| arguments[before].parse().ok());
+        Ok((folder, String::from_utf8(bytes).context("a path that is not UTF-8")?))
     }
 
     /// One of the call's arguments, as a number; the descriptor is argument 0.
     pub(super) fn number(&self, index: usize) -> Result<usize> {
-        // Strings hold no commas, because every byte of them is written in hexadecimal.
+        // As in `path`, no string holds a comma.
         let argument = self.text.split(", ").nth(index).context("a number is missing")?;
         argument.trim().parse().with_context(|| format!("{argument:?} is not a number"))
     }

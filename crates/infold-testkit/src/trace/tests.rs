@@ -47,7 +47,7 @@ fn a_name_may_belong_to_one_file_after_another() {
             Action::Create { name: "j".to_owned(), file: 0 },
             Action::Unlink { name: "j".to_owned() },
             Action::Create { name: "j".to_owned(), file: 1 },
-            Action::SyncFolder,
+            Action::SyncFolder { name: String::new() },
             Action::Write { file: 1, offset: 0, bytes: b"AB".to_vec() },
             Action::Write { file: 1, offset: 2, bytes: b"CD".to_vec() },
             Action::Truncate { file: 1, length: 3 },
@@ -72,13 +72,81 @@ fn logs_other_files_and_failed_calls_are_left_out() {
 }
 
 #[test]
+fn names_below_folders_are_paths_however_they_are_said() {
+    let trace = read(&[
+        r#"11 mkdirat(AT_FDCWD, "DATA", 0700) = 0"#,
+        r#"11 mkdirat(AT_FDCWD, "DATA/new", 0700) = 0"#,
+        r#"11 openat(AT_FDCWD, "DATA/new", O_RDONLY|O_CLOEXEC) = 4"#,
+        r#"11 openat(4, "a", O_RDWR|O_CREAT, 0600) = 5"#,
+        r#"11 renameat(AT_FDCWD, "DATA/new", AT_FDCWD, "DATA/old") = 0"#,
+        "11 fsync(4) = 0",
+        r#"11 openat(AT_FDCWD, "DATA/old/a", O_RDONLY) = 6"#,
+        "11 fsync(6) = 0",
+        r#"11 unlinkat(4, "a", 0) = 0"#,
+        r#"11 unlinkat(AT_FDCWD, "DATA/old", AT_REMOVEDIR) = 0"#,
+    ]);
+
+    let actions: Vec<Action> = trace.into_iter().map(|step| step.action).collect();
+    assert_eq!(
+        actions,
+        [
+            Action::MakeFolder { name: "new".to_owned() },
+            Action::Create { name: "new/a".to_owned(), file: 0 },
+            Action::Rename { from: "new".to_owned(), to: "old".to_owned() },
+            Action::SyncFolder { name: "old".to_owned() },
+            Action::SyncFile { file: 0 },
+            Action::Unlink { name: "old/a".to_owned() },
+            Action::Unlink { name: "old".to_owned() },
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_opened_to_be_synced_is_synced_by_each_write() {
+    let trace = read(&[
+        r#"11 openat(AT_FDCWD, "DATA/a", O_WRONLY|O_CREAT|O_TRUNC|O_SYNC|O_CLOEXEC, 0600) = 4"#,
+        r#"11 write(4, "AB", 2) = 2"#,
+    ]);
+
+    assert_eq!(
+        trace,
+        [
+            step(1, 1, Action::Create { name: "a".to_owned(), file: 0 }),
+            step(2, 2, Action::Write { file: 0, offset: 0, bytes: b"AB".to_vec() }),
+            step(3, 2, Action::SyncFile { file: 0 }),
+        ]
+    );
+}
+
+#[test]
 fn what_is_not_understood_is_refused() {
-    let lines = [r#"11 openat(AT_FDCWD, "DATA/a", O_RDWR|O_CREAT, 0600) = 4"#, "11 fallocate(4, 0, 0, 4096) = 0"];
+    let made = r#"11 openat(AT_FDCWD, "DATA/a", O_RDWR|O_CREAT, 0600) = 4"#;
+    let again = r#"11 openat(AT_FDCWD, "DATA/a", O_RDWR) = 5"#;
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &[made, "11 fallocate(4, 0, 0, 4096) = 0"],
+            "in line 2 of the trace (fallocate): fallocate on a file of the folder is not understood",
+        ),
+        (
+            &[made, again, r#"11 write(5, "AB", 2) = 2"#],
+            "in line 3 of the trace (write): a file is written where reads may have gone before",
+        ),
+        (
+            &[r#"11 openat(AT_FDCWD, "DATA/a", O_WRONLY|O_CREAT|O_APPEND, 0600) = 4"#],
+            "in line 1 of the trace (openat): \"a\" is opened with O_APPEND, which is not understood",
+        ),
+        (&[again], "in line 1 of the trace (openat): a was there before it was made"),
+        (
+            &[made, r#"11 rename("DATA/a", "/elsewhere") = 0"#],
+            "in line 2 of the trace (rename): rename into the folder or out of it is not understood",
+        ),
+    ];
 
-    let error = Trace::read(lines.map(in_hex).join("\n").as_bytes(), Path::new("/data")).map(drop);
-
-    let error = format!("{:#}", error.unwrap_err());
-    assert_eq!(error, "in line 2 of the trace (fallocate): fallocate on a file of the folder is not understood");
+    for (lines, expected) in cases {
+        let text: Vec<String> = lines.iter().map(|line| in_hex(line)).collect();
+        let error = Trace::read(text.join("\n").as_bytes(), Path::new("/data")).map(drop);
+        assert_eq!(format!("{:#}", error.unwrap_err()), expected);
+    }
 }
 
 fn read(lines: &[&str]) -> Vec<Step> {

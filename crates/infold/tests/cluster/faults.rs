@@ -171,10 +171,12 @@ enum Fault {
     KillLeader,
     Part,
     Pause,
+    SlowDisk,
     KillDaemon,
 }
 
-const KINDS: [Fault; 5] = [Fault::KillServer, Fault::KillLeader, Fault::Part, Fault::Pause, Fault::KillDaemon];
+const KINDS: [Fault; 6] =
+    [Fault::KillServer, Fault::KillLeader, Fault::Part, Fault::Pause, Fault::SlowDisk, Fault::KillDaemon];
 
 /// Lets one fault happen and puts it right after a while.
 async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [Daemon], machines: &[Machine], rng: &mut Rng) {
@@ -197,6 +199,11 @@ async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [Daemon],
             cluster.pause(node).unwrap();
             tokio::time::sleep(lasting).await;
             cluster.resume(node).unwrap();
+        }
+        Fault::SlowDisk => {
+            cluster.slow_disk(node).unwrap();
+            tokio::time::sleep(lasting).await;
+            cluster.usual_disk(node).unwrap();
         }
         Fault::KillDaemon => {
             let daemon = &mut daemons[node];

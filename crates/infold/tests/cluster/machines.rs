@@ -21,15 +21,20 @@ impl Machines {
     /// Starts three servers and as many daemons; `None` where there is no server to start.
     pub async fn start(daemons: usize, change: impl Fn(DaemonSetup) -> DaemonSetup) -> Option<Self> {
         let cluster = NatsCluster::start(3).await.unwrap()?;
+        Some(Self::on(cluster, daemons, change).await)
+    }
+
+    /// Starts as many daemons on servers that run.
+    pub async fn on(cluster: NatsCluster, daemons: usize, change: impl Fn(DaemonSetup) -> DaemonSetup) -> Self {
         let mut machines = Self { daemons: Vec::new(), cluster, folder: TempFolder::new().unwrap() };
         for _ in 0..daemons {
             machines.add(&change).await;
         }
-        Some(machines)
+        machines
     }
 
     /// Adds a daemon with a folder of its own. The first one makes the log; the others get its key.
-    async fn add(&mut self, change: &impl Fn(DaemonSetup) -> DaemonSetup) {
+    pub async fn add(&mut self, change: &impl Fn(DaemonSetup) -> DaemonSetup) {
         let data = self.data(self.daemons.len());
         if let Some(first) = self.daemons.first() {
             let taken = first.data().join("cluster/infold.key");
