@@ -77,7 +77,7 @@ async fn project_hash(machines: &Machines, program: &Program, project: &str) -> 
     let watcher = machines.cluster.client().await.unwrap();
     let mut states = watcher.subscribe(format!("sessions.*.*.*.{STATE}")).await.unwrap();
     watcher.flush().await.unwrap();
-    let opening = json!({"description": "Look around", "project_path": project, "session_id": "before"});
+    let opening = json!({"description": "Look", "prompt": "Around", "project_path": project, "session_id": "before"});
     program.done("context_branch", opening).await.unwrap();
     let state = tokio::time::timeout(PATIENCE, states.next()).await.unwrap().unwrap();
     state.subject.split('.').nth(2).unwrap().to_owned()
@@ -103,13 +103,15 @@ async fn a_python_client_that_watches_a_project_sees_its_documents_in_order() {
     // Of another project, which is not watched.
     programs[1].open("elsewhere", "look around").await.unwrap();
 
-    let opening = json!({"description": "Search the logs", "prompt": "Use grep", "project_path": "/srv/app"});
+    let session = "watched";
+    let mut opening = json!({"description": "Search the logs", "prompt": "Use grep", "project_path": "/srv/app"});
+    opening["session_id"] = json!(session);
     let opened = programs[0].done("context_branch", opening).await.unwrap();
-    let (session, branch) = (opened["session_id"].as_str().unwrap(), opened["branch_id"].as_str().unwrap());
+    let branch = opened["branch_id"].as_str().unwrap();
     let mut seen = watcher.step(session).await;
     programs[1].record(session, json!({"tool_name": "grep", "content": "three lines"})).await.unwrap();
     seen.extend(watcher.step(session).await);
-    let returning = json!({"message": "Found three patterns", "project_path": "/srv/app"});
+    let returning = json!({"message": "Found three patterns", "project_path": "/srv/app", "session_id": session});
     programs[0].done("context_return", returning).await.unwrap();
     seen.extend(watcher.step(session).await);
     let subjects: Vec<&str> = seen.iter().map(|(about, _)| about.as_str()).collect();
