@@ -26,8 +26,12 @@ impl Engine {
     /// Finds the session that a branch belongs to; `None` if this caller has no such branch.
     pub async fn session_of_branch(&self, who: &Principal, branch: &str) -> Result<Option<SessionId>, Error> {
         let Ok(id) = self.branch_id(branch) else { return Ok(None) };
-        let found = self.find_session(Target::Branch(who.owner.clone(), id), EndedBranches::Nothing).await?;
-        Ok(found.map(|session| session.id))
+        let target = Target::Branch(who.owner.clone(), id);
+        let load = Load { target, ended: EndedBranches::Nothing, rate_back: 0, reply_key: None, counted: Vec::new() };
+        // A branch stays in its session: if this machine knows of it, nobody else has to be asked.
+        let known = self.inner.store.load_known(load.clone()).await?;
+        let found = if known.is_some() { known } else { self.inner.store.load(load).await? };
+        Ok(found.map(|loaded| loaded.session.id))
     }
 
     /// Loads a session, or refuses if this caller has none such.
