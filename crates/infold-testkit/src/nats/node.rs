@@ -63,6 +63,10 @@ impl NatsNode {
         format!("nats://127.0.0.1:{}", self.ports.client)
     }
 
+    pub fn monitor_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.monitor)
+    }
+
     /// Fails if the server ended by itself, with what it said, or could not get one of its ports: it may live on then.
     pub fn check_running(&self) -> Result<()> {
         let process = self.process()?;
