@@ -68,7 +68,9 @@ fn failed(settings: &ClusterSettings, error: &ConnectError) -> StoreError {
         ConnectErrorKind::Tls => {
             Some("check the files that store.nats.ca_file, certificate_file and certificate_key_file name")
         }
-        ConnectErrorKind::ServerParse => Some("an address in store.nats.servers is nats://HOST:PORT or tls://HOST:PORT"),
+        ConnectErrorKind::ServerParse => {
+            Some("an address in store.nats.servers is nats://HOST:PORT or tls://HOST:PORT")
+        }
         ConnectErrorKind::Io => io_cause(error).and_then(|cause| io_remedy(settings, cause)),
         ConnectErrorKind::Dns | ConnectErrorKind::TimedOut | ConnectErrorKind::MaxReconnects => None,
     };
@@ -83,7 +85,9 @@ fn access_remedy(settings: &ClusterSettings) -> &'static str {
         ClusterAccess::Anyone => {
             "the servers ask who this is: set store.nats.user and password_file, or nkey_file, or credentials_file"
         }
-        ClusterAccess::Password { .. } => "check store.nats.user, and the password in the file store.nats.password_file",
+        ClusterAccess::Password { .. } => {
+            "check store.nats.user, and the password in the file store.nats.password_file"
+        }
         ClusterAccess::Nkey { .. } => {
             "check that store.nats.nkey_file has the seed (SU...) of an nkey that the servers' configuration names"
         }
@@ -103,7 +107,9 @@ fn io_remedy(settings: &ClusterSettings, error: &io::Error) -> Option<&'static s
         // An authority that was made anew has its old name and another key.
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             Some(match &settings.ca_file {
-                None => "set store.nats.ca_file to a file with the certificate of the authority that signed the servers'",
+                None => {
+                    "set store.nats.ca_file to a file with the certificate of the authority that signed the servers'"
+                }
                 Some(_) => "store.nats.ca_file has to have the certificate of the authority that signed the servers'",
             })
         }

@@ -45,6 +45,16 @@ impl NatsNode {
         Ok(())
     }
 
+    /// Changes one setting of the configuration, for the next start.
+    pub fn configure(&self, setting: &str, value: &str) -> Result<()> {
+        let text = std::fs::read_to_string(&self.config)?;
+        let is_it = |line: &str| line.trim_start().starts_with(&format!("{setting}:"));
+        ensure!(text.lines().filter(|line| is_it(line)).count() == 1, "{setting} must be set in one line");
+        let changed = |line: &str| if is_it(line) { format!("{setting}: {value}\n") } else { format!("{line}\n") };
+        std::fs::write(&self.config, text.lines().map(changed).collect::<String>())?;
+        Ok(())
+    }
+
     /// Kills the server at once, as a crash would.
     pub fn kill(&mut self) -> Result<()> {
         self.running.take().map(drop).context("the server is not running")

@@ -31,8 +31,7 @@ impl Operator {
         // An account of the servers' own cannot have streams.
         let system = sign_account(&key, "system", json!({}))?;
         let stored = json!({"mem_storage": ANY, "disk_storage": ANY, "streams": ANY, "consumer": ANY});
-        let accounts =
-            (0..accounts).map(|number| sign_account(&key, &format!("team-{number}"), stored.clone()));
+        let accounts = (0..accounts).map(|number| sign_account(&key, &format!("team-{number}"), stored.clone()));
         Ok(Self { accounts: accounts.collect::<Result<_>>()?, key, system })
     }
 
@@ -40,7 +39,8 @@ impl Operator {
     pub fn credentials(&self, account: usize) -> Result<String> {
         let account = self.accounts.get(account).ok_or_else(|| anyhow!("there is no account {account}"))?;
         let user = KeyPair::new_user();
-        let about = json!({"type": "user", "version": 2, "pub": {}, "sub": {}, "subs": ANY, "data": ANY, "payload": ANY});
+        let about =
+            json!({"type": "user", "version": 2, "pub": {}, "sub": {}, "subs": ANY, "data": ANY, "payload": ANY});
         let token = sign(&account.key, &user.public_key(), "infold", about)?;
         let seed = user.seed().map_err(|error| anyhow!("{error}"))?;
         Ok(format!(

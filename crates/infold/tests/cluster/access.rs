@@ -163,9 +163,8 @@ async fn a_credentials_file_opens_its_own_account_and_no_other() {
     let (ours, theirs) = (Operator::new(2).unwrap(), Operator::new(1).unwrap());
     let setup = NatsSetup::default().with_operator(&ours).unwrap();
     let Some(server) = setup.start_server().await.unwrap() else { return };
-    let showing = |credentials: &str| {
-        Machine::new(&server.client_url()).with_secret("store.nats.credentials_file", credentials)
-    };
+    let showing =
+        |credentials: &str| Machine::new(&server.client_url()).with_secret("store.nats.credentials_file", credentials);
 
     showing(&ours.credentials(0).unwrap()).assert_let_in().await;
 

@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::process::Output;
+use std::time::Instant;
 
 use infold_testkit::nats::{NATS_USER, NatsServer, NatsSetup};
-use infold_testkit::{Era, McpHttp, TempFolder};
+use infold_testkit::{Era, McpHttp, Rng, TempFolder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::machines::{Machines, connected, infold_command};
-use crate::support::{Program, infold};
+use crate::support::{PATIENCE, POLL, Program, infold};
+
+/// How many results are handed in at most until a server is full.
+const FILLINGS_MAX: usize = 100;
 
 /// What the program says about the state of a cluster of one server, with these settings in place of others.
 fn status(server: &NatsServer, folder: &TempFolder, settings: &[&str]) -> Output {
@@ -192,4 +196,45 @@ async fn a_full_stream_takes_nothing_and_goes_on_when_there_is_room() {
     context.update_stream(room(10_000_000)).await.unwrap();
     assert_eq!(program.api.get("/api/v1/sessions/meanwhile").await.unwrap().status, 404);
     program.done("branch_create", opening).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_full_refuses_until_it_has_more_room_and_keeps_what_it_acknowledged() {
+    let setup = NatsSetup::default().file_store_bytes_max(400_000);
+    let Some(mut server) = setup.start_server().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    let password = folder.join("password");
+    fs::write(&password, server.password()).unwrap();
+    let setup = connected(infold(), &[server.client_url()], &password).set("store.nats.replicas", 1);
+    let program = Program::start(setup.set("store.nats.timeout_ms", 3_000)).await.unwrap();
+    let branch = program.open("kept", "look around").await.unwrap();
+
+    // Results that cannot be packed, until there is no room.
+    let mut rng = Rng::new(7);
+    let (mut stored, mut refused) = (Vec::new(), None);
+    for number in 0..FILLINGS_MAX {
+        let noise: String = (0..2_000).map(|_| format!("{:016x}", rng.next_u64())).collect();
+        let result = json!({"tool_name": "noise", "content": format!("filling-{number} {noise}")});
+        let answer = program.api.post("/api/v1/sessions/kept/results", &result).await.unwrap();
+        if answer.status != 200 {
+            refused = Some(answer.text);
+            break;
+        }
+        stored.push(answer.body);
+    }
+    eprintln!("FULL after {}: {refused:?} {:?}", stored.len(), stored.last());
+    let folding = json!({"branch_id": branch, "message": "seen"});
+    eprintln!("FOLD {}", program.call("branch_return", folding.clone()).await.unwrap().summary());
+    eprintln!("LOOK {}", program.api.get("/api/v1/sessions/kept").await.unwrap().text);
+
+    server.kill().unwrap();
+    server.set_file_store_bytes_max(100_000_000).unwrap();
+    server.restart().await.unwrap();
+    let begun = Instant::now();
+    while !program.call("branch_return", folding.clone()).await.unwrap().is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "it does not go on");
+        tokio::time::sleep(POLL).await;
+    }
+    eprintln!("AFTER {}", program.api.get("/api/v1/sessions/kept").await.unwrap().text);
+    panic!("look");
 }
