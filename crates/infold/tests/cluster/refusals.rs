@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::machines::{Machines, connected, infold_command};
-use crate::support::{PATIENCE, POLL, Program, infold};
+use crate::support::{Database, PATIENCE, POLL, Program, infold};
 
 /// How many results are handed in at most until a server is full.
 const FILLINGS_MAX: usize = 100;
@@ -211,21 +211,23 @@ async fn a_server_that_is_full_refuses_until_it_has_more_room_and_keeps_what_it_
 
     // Results that cannot be packed, until there is no room.
     let mut rng = Rng::new(7);
-    let (mut stored, mut refused) = (Vec::new(), None);
-    for number in 0..FILLINGS_MAX {
+    let mut stored = Vec::new();
+    let refused = loop {
         let noise: String = (0..2_000).map(|_| format!("{:016x}", rng.next_u64())).collect();
-        let result = json!({"tool_name": "noise", "content": format!("filling-{number} {noise}")});
-        let answer = program.api.post("/api/v1/sessions/kept/results", &result).await.unwrap();
+        let result = json!({"tool_name": "noise", "content": format!("filling-{} {noise}", stored.len())});
+        let answer = program.api.post("/api/v1/sessions/filled/results", &result).await.unwrap();
         if answer.status != 200 {
-            refused = Some(answer.text);
-            break;
+            break answer.text;
         }
-        stored.push(answer.body);
-    }
-    eprintln!("FULL after {}: {refused:?} {:?}", stored.len(), stored.last());
+        stored.push(answer.body["ref_id"].as_str().unwrap().to_owned());
+        assert!(stored.len() < FILLINGS_MAX, "it is never full");
+    };
     let folding = json!({"branch_id": branch, "message": "seen"});
-    eprintln!("FOLD {}", program.call("branch_return", folding.clone()).await.unwrap().summary());
-    eprintln!("LOOK {}", program.api.get("/api/v1/sessions/kept").await.unwrap().text);
+    let unfolded = program.call("branch_return", folding.clone()).await.unwrap().summary();
+    let unseen = program.api.get("/api/v1/sessions/kept").await.unwrap().text;
+    for said in [refused, unfolded, unseen] {
+        assert!(said.contains("takes no more entries") && said.contains("max_file_store"), "{said}");
+    }
 
     server.kill().unwrap();
     server.set_file_store_bytes_max(100_000_000).unwrap();
@@ -235,6 +237,11 @@ async fn a_server_that_is_full_refuses_until_it_has_more_room_and_keeps_what_it_
         assert!(begun.elapsed() < PATIENCE, "it does not go on");
         tokio::time::sleep(POLL).await;
     }
-    eprintln!("AFTER {}", program.api.get("/api/v1/sessions/kept").await.unwrap().text);
-    panic!("look");
+    assert_eq!(program.look_at(&branch).await.unwrap()["status"], "completed");
+    for (number, kept) in stored.iter().enumerate() {
+        let read = program.api.get(&format!("/api/v1/results/{kept}")).await.unwrap();
+        assert!(read.text.contains(&format!("filling-{number} ")), "{kept} is not there: {}", read.text);
+    }
+    let index = Database::look(&program.daemon.data().join("cluster")).unwrap();
+    assert_eq!(index.number("SELECT count(*) FROM tool_result_blobs").unwrap(), stored.len() as i64);
 }
