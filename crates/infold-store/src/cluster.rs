@@ -11,6 +11,7 @@
 mod apply;
 mod base;
 mod capture;
+mod connect;
 mod documents;
 mod duty;
 mod entry;

@@ -5,12 +5,14 @@
 //! shown is what is tested. The program comes from the Python packages that `cargo xtask test` installs. Servers end
 //! with what started them, and with the test's process however that ends.
 
+mod authority;
 mod bare;
 mod cluster;
 mod config;
 mod link;
 mod monitor;
 mod node;
+mod operator;
 mod placement;
 mod process;
 mod server;
@@ -25,8 +27,10 @@ use anyhow::{Result, bail};
 
 use crate::{DaemonSetup, TempFolder};
 
+pub use authority::{Authority, CertificateFiles};
 pub use bare::BareStream;
 pub use cluster::NatsCluster;
+pub use operator::Operator;
 pub use server::NatsServer;
 pub use shared::{SharedNats, run_tests_on_nats, shared_server, tests_are_on_nats};
 
@@ -49,6 +53,8 @@ pub struct NatsSetup {
     storage: Storage,
     password: Password,
     tracing: Tracing,
+    users: Users,
+    tls: Tls,
     /// The folder that the servers store in, if it is not a temporary one.
     inside: Option<PathBuf>,
 }
@@ -89,6 +95,30 @@ enum Password {
     #[default]
     Right,
     Wrong,
+}
+
+/// How the servers know who their clients are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Users {
+    /// By name and password, as in the example.
+    #[default]
+    Passwords,
+    /// By this nkey.
+    Nkey(String),
+    /// By what an operator has signed; this stands in place of accounts.
+    Signed(String),
+}
+
+/// Whether clients and servers check each other's certificates.
+#[derive(Debug, Clone, Default)]
+enum Tls {
+    /// There are none.
+    #[default]
+    Off,
+    /// Clients check those of the servers.
+    Servers(CertificateFiles),
+    /// Servers check those of clients as well, by this authority.
+    Both(CertificateFiles, PathBuf),
 }
 
 impl NatsSetup {
@@ -133,6 +163,30 @@ impl NatsSetup {
     /// Gives the servers another password than the one that [`NatsServer::password`] and [`NatsCluster::password`] say.
     pub fn with_wrong_password(mut self) -> Self {
         self.password = Password::Wrong;
+        self
+    }
+
+    /// Lets infold in with this nkey, and with no password.
+    pub fn with_nkey(mut self, public_key: &str) -> Self {
+        self.users = Users::Nkey(public_key.to_owned());
+        self
+    }
+
+    /// Lets in whom the operator's accounts have signed.
+    pub fn with_operator(mut self, operator: &Operator) -> Result<Self> {
+        self.users = Users::Signed(operator.configuration()?);
+        Ok(self)
+    }
+
+    /// Speaks TLS only, with this certificate.
+    pub fn with_tls(mut self, files: CertificateFiles) -> Self {
+        self.tls = Tls::Servers(files);
+        self
+    }
+
+    /// Speaks TLS only, and only with whom the authority has signed a certificate for.
+    pub fn with_tls_for_known_clients(mut self, files: CertificateFiles, authority: &Path) -> Self {
+        self.tls = Tls::Both(files, authority.to_owned());
         self
     }
 

@@ -1,15 +1,17 @@
 //! The servers that several machines share their state through: how they are reached, and whether they sync what they
 //! acknowledge.
 
-use std::fs;
+mod access;
+
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use infold_engine::Engine;
-use infold_store::{ClusterAccess, ClusterSettings, ClusterState, CreateStream};
+use infold_store::{ClusterSettings, ClusterState, CreateStream};
 use serde_json::Value;
+
+pub use access::exposed_secret;
 
 use crate::failure::{Refused, tell};
 use crate::settings::{Backend, Nats, ServerSync, Settings};
@@ -34,9 +36,9 @@ pub fn settings(settings: &Settings) -> anyhow::Result<Option<ClusterSettings>> 
 fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
     Ok(ClusterSettings {
         servers: nats.servers.clone(),
-        access: access(nats)?,
-        ca_file: path(&nats.ca_file),
-        client_certificate: path(&nats.certificate_file).zip(path(&nats.certificate_key_file)),
+        access: access::read_access(nats)?,
+        ca_file: access::path(&nats.ca_file),
+        client_certificate: access::client_certificate(nats)?,
         stream: nats.stream.clone(),
         subject_prefix: nats.subjects.clone(),
         documents_prefix: nats.documents.clone(),
@@ -46,33 +48,6 @@ fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
         attempt_ms: nats.attempt_ms,
         timeout_ms: nats.timeout_ms,
     })
-}
-
-fn path(file: &str) -> Option<PathBuf> {
-    (!file.is_empty()).then(|| PathBuf::from(file))
-}
-
-fn access(nats: &Nats) -> anyhow::Result<ClusterAccess> {
-    if let Some(file) = path(&nats.credentials_file) {
-        return Ok(ClusterAccess::Credentials { text: read("store.nats.credentials_file", &file)? });
-    }
-    if let Some(file) = path(&nats.nkey_file) {
-        return Ok(ClusterAccess::Nkey { seed: read("store.nats.nkey_file", &file)?.trim().to_owned() });
-    }
-    if nats.user.is_empty() {
-        return Ok(ClusterAccess::Anyone);
-    }
-    let Some(file) = path(&nats.password_file) else {
-        let refused =
-            Refused::new("store.nats.user has no password").hint("name a file with it: store.nats.password_file");
-        return Err(refused.into());
-    };
-    let password = read("store.nats.password_file", &file)?.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(ClusterAccess::Password { user: nats.user.clone(), password })
-}
-
-fn read(setting: &str, file: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(file).map_err(|error| Refused::new(format!("{setting}: {}: {error}", file.display())).into())
 }
 
 /// Asks the servers' monitors whether every write is synced before it is acknowledged.
@@ -126,10 +101,21 @@ fn get(address: &str, path: &str, wait: Duration) -> std::io::Result<String> {
     Ok(answer)
 }
 
-/// Says which cluster was found, if there is one.
-pub fn announce(engine: &Engine) {
+/// Says which cluster was found, if there is one, and what is amiss with how it is reached.
+pub fn announce(engine: &Engine, nats: &Nats) {
     if let Some(state) = engine.cluster() {
-        tell("note", describe(&state));
+        tell("note", format_args!("{}; {}", describe(&state), describe_sync(nats)));
+        if let Some((what, hint)) = exposed_secret(nats) {
+            tell("warning", format_args!("{what}; {hint}"));
+        }
+    }
+}
+
+/// Says whether what is acknowledged is on disk, and who says so.
+pub fn describe_sync(nats: &Nats) -> &'static str {
+    match nats.sync {
+        ServerSync::Require => "every write is synced, as the servers' monitors say",
+        ServerSync::Trust => "whether every write is synced was not checked (store.nats.sync = \"trust\")",
     }
 }
 

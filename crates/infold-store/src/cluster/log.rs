@@ -1,15 +1,14 @@
 //! The connection to the servers that keep the shared log.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::{self, stream};
-use async_nats::{ConnectOptions, Event};
 
 use super::apply::Position;
+use super::connect::{connect, unreachable};
 use super::publish::random_name;
-use super::settings::{ClusterAccess, ClusterSettings, CreateStream};
+use super::settings::{ClusterSettings, CreateStream};
 use super::{SharedState, note};
 use crate::StoreError;
 
@@ -30,8 +29,6 @@ const DUPLICATES: Duration = Duration::from_secs(120);
 const HEAD_BYTES: usize = 4 * 1024;
 /// The longest part of an entry that goes into one message, whatever the servers would take.
 const PART_BYTES_MAX: usize = 1024 * 1024;
-/// The waits between attempts to connect.
-const RECONNECT_MS: [u64; 4] = [50, 100, 250, 500];
 
 /// The log, as it is reached from here.
 #[derive(Clone)]
@@ -112,7 +109,7 @@ impl Log {
 
     pub(super) fn unreachable(&self, problem: String) -> StoreError {
         note(&self.state, |state| state.problem = Some(problem.clone()));
-        StoreError::Unreachable { servers: self.settings.servers.join(", "), problem }
+        unreachable(&self.settings, problem)
     }
 
     pub(super) fn subject(&self) -> String {
@@ -191,53 +188,6 @@ impl Servers {
     }
 }
 
-async fn connect(settings: &ClusterSettings, state: &SharedState) -> Result<async_nats::Client, StoreError> {
-    let options = options(settings, Arc::clone(state))?;
-    let wait = Duration::from_millis(settings.timeout_ms);
-    let connected = tokio::time::timeout(wait, options.connect(&settings.servers)).await;
-    let problem = match connected {
-        Ok(Ok(client)) => return Ok(client),
-        Ok(Err(error)) => describe(&error),
-        Err(_) => format!("no answer within {} ms", settings.timeout_ms),
-    };
-    Err(StoreError::Unreachable { servers: settings.servers.join(", "), problem })
-}
-
-fn options(settings: &ClusterSettings, state: SharedState) -> Result<ConnectOptions, StoreError> {
-    let attempt = Duration::from_millis(settings.attempt_ms);
-    let mut options = ConnectOptions::new()
-        .name("infold")
-        .connection_timeout(attempt)
-        .request_timeout(Some(attempt))
-        .ping_interval(Duration::from_secs(2))
-        .reconnect_delay_callback(|attempts| {
-            Duration::from_millis(RECONNECT_MS[attempts.saturating_sub(1).min(RECONNECT_MS.len() - 1)])
-        })
-        .event_callback(move |event| {
-            if matches!(event, Event::Connected) {
-                note(&state, |state| state.reconnects += 1);
-            }
-            tracing::info!(%event, "connection to the cluster");
-            std::future::ready(())
-        });
-    options = match &settings.access {
-        ClusterAccess::Anyone => options,
-        ClusterAccess::Password { user, password } => options.user_and_password(user.clone(), password.clone()),
-        ClusterAccess::Nkey { seed } => options.nkey(seed.clone()),
-        ClusterAccess::Credentials { text } => options.credentials(text).map_err(|error| StoreError::File {
-            path: "credentials of the cluster".to_owned(),
-            problem: error.to_string(),
-        })?,
-    };
-    if let Some(path) = &settings.ca_file {
-        options = options.add_root_certificates(path.clone());
-    }
-    if let Some((certificate, key)) = &settings.client_certificate {
-        options = options.add_client_certificate(certificate.clone(), key.clone());
-    }
-    Ok(options)
-}
-
 async fn find(context: &jetstream::Context, settings: &ClusterSettings) -> Result<Option<stream::Stream>, StoreError> {
     let until = Instant::now() + Duration::from_millis(settings.timeout_ms);
     loop {
@@ -251,8 +201,7 @@ async fn find(context: &jetstream::Context, settings: &ClusterSettings) -> Resul
             return Ok(None);
         }
         if Instant::now() >= until {
-            let problem = format!("JetStream does not answer ({})", describe(&error));
-            return Err(StoreError::Unreachable { servers: settings.servers.join(", "), problem });
+            return Err(unreachable(settings, format!("JetStream does not answer ({})", describe(&error))));
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -197,7 +197,9 @@ impl Log {
                 | ErrorCode::STORAGE_RESOURCES_EXCEEDED,
             ) => {
                 let problem = describe(error);
-                Err(self.unfit(&format!("takes no more entries ({problem})"), "give the servers more room on disk"))
+                let remedy = "give the servers more room on disk: raise the stream's max-bytes, or max_file_store in the \
+                              servers' configuration and restart them";
+                Err(self.unfit(&format!("takes no more entries ({problem})"), remedy))
             }
             _ => Ok(()),
         }

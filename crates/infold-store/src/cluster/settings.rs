@@ -31,6 +31,13 @@ pub struct ClusterSettings {
     pub timeout_ms: u64,
 }
 
+impl ClusterSettings {
+    /// Whether connections are meant to be encrypted.
+    pub(super) fn speaks_tls(&self) -> bool {
+        self.ca_file.is_some() || self.servers.iter().any(|server| server.starts_with("tls://"))
+    }
+}
+
 /// Whether a stream that is not there is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateStream {

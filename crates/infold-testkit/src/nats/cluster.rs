@@ -186,6 +186,11 @@ impl NatsCluster {
         self.members.iter().map(|member| member.node.client_url()).collect()
     }
 
+    /// Where servers say how they are, one for each server.
+    pub fn monitor_urls(&self) -> Vec<String> {
+        self.members.iter().map(|member| member.node.monitor_url()).collect()
+    }
+
     /// The password of [`NATS_USER`].
     pub fn password(&self) -> &str {
         &self.passwords.infold

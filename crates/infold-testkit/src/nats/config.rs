@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{NatsSetup, Password, Storage, SyncWhen};
+use super::{NatsSetup, Password, Storage, SyncWhen, Tls, Users};
 use crate::Rng;
 
 /// The files that people are shown.
@@ -108,7 +108,7 @@ impl NodeConfig<'_> {
         let replaced = replace(&replaced, "CHANGE-ME-TEAM2", &self.passwords.team2)?;
         let replaced = replace(&replaced, "CHANGE-ME-OPERATOR", &self.passwords.operator)?;
         let replaced = replace(&replaced, &format!("/var/lib/nats/{name}"), store)?;
-        self.with_storage(&self.with_routes(&replaced)?)
+        self.with_tls(&self.with_users(&self.with_storage(&self.with_routes(&replaced)?)?)?)
     }
 
     fn with_routes(&self, text: &str) -> Result<String> {
@@ -135,9 +135,38 @@ impl NodeConfig<'_> {
             SyncWhen::ServersDefault => without_line(text, "sync_interval: always")?,
         };
         match self.setup.storage {
-            Storage::Ample => with_second_team(&text),
+            Storage::Ample => Ok(text),
             Storage::Bytes(bytes) => replace(&text, "max_file_store: 16GB", &format!("max_file_store: {bytes}")),
             Storage::Off => without_line(&without_block(&text, "jetstream")?, "        jetstream: enabled"),
+        }
+    }
+
+    fn with_users(&self, text: &str) -> Result<String> {
+        match &self.setup.users {
+            Users::Passwords if self.setup.storage == Storage::Ample => uncommented(text, "    ", "TEAM2"),
+            Users::Passwords => Ok(text.to_owned()),
+            Users::Nkey(key) => {
+                let text = without_line(text, &self.passwords.expected)?;
+                replace(&replace(&text, "# users: [ { nkey:", "users: [ { nkey:")?, "CHANGE-ME-NKEY", key)
+            }
+            Users::Signed(signed) => replace(&without_block(text, "accounts")?, "system_account: SYS\n", signed),
+        }
+    }
+
+    fn with_tls(&self, text: &str) -> Result<String> {
+        let (files, authority) = match &self.setup.tls {
+            Tls::Off => return Ok(text.to_owned()),
+            Tls::Servers(files) => (files, None),
+            Tls::Both(files, authority) => (files, Some(authority)),
+        };
+        let shown = |path: &Path| path.display().to_string();
+        let name = node_name(self.node);
+        let text = uncommented(text, "", "tls")?;
+        let text = replace(&text, &format!("/etc/nats/{name}.pem"), &shown(&files.certificate))?;
+        let text = replace(&text, &format!("/etc/nats/{name}-key.pem"), &shown(&files.key))?;
+        match authority {
+            Some(authority) => replace(&text, "/etc/nats/authority.pem", &shown(authority)),
+            None => without_line(&without_line(&text, "ca_file: \"")?, "    verify: true"),
         }
     }
 }
@@ -160,12 +189,13 @@ fn replace(text: &str, from: &str, to: &str) -> Result<String> {
     Ok(text.replace(from, to))
 }
 
-/// Takes the marks of a comment from the second team's account.
-fn with_second_team(text: &str) -> Result<String> {
-    let parts =
-        text.split_once("    # TEAM2 {\n").and_then(|(before, rest)| Some((before, rest.split_once("    # }\n")?)));
-    let (before, (account, after)) = parts.context("docs/cluster no longer has a second account")?;
-    Ok(format!("{before}    TEAM2 {{\n{}    }}\n{after}", account.replace("    # ", "    ")))
+/// Takes the marks of a comment from a block.
+fn uncommented(text: &str, indent: &str, name: &str) -> Result<String> {
+    let (first, last) = (format!("{indent}# {name} {{\n"), format!("{indent}# }}\n"));
+    let parts = text.split_once(&first).and_then(|(before, rest)| Some((before, rest.split_once(&last)?)));
+    let (before, (block, after)) = parts.with_context(|| format!("docs/cluster no longer has {name} in a comment"))?;
+    let block = block.replace(&format!("{indent}# "), indent);
+    Ok(format!("{before}{indent}{name} {{\n{block}{indent}}}\n{after}"))
 }
 
 /// Leaves out the one line that has these words.

@@ -18,8 +18,9 @@ const PORT_TAKEN: &str = "address already in use";
 /// A server, running or not.
 #[derive(Debug)]
 pub struct NatsNode {
-    /// The server's command line, without a tracer.
-    command: Vec<OsString>,
+    /// The server's program, and its configuration file.
+    program: PathBuf,
+    config: PathBuf,
     log: PathBuf,
     store: PathBuf,
     ports: NodePorts,
@@ -42,7 +43,8 @@ impl NatsNode {
         let file = folder.join("server.conf");
         fs::write(&file, config.text()?).with_context(|| format!("cannot write {}", file.display()))?;
         let mut node = Self {
-            command: vec![program.into(), "--config".into(), file.into()],
+            program: program.to_owned(),
+            config: file,
             log: folder.join("log"),
             store: config.store.to_owned(),
             ports: config.ports,
@@ -67,7 +69,7 @@ impl NatsNode {
             // The server is not the tracer's child, but that of whoever kills it.
             command.push("--daemonize=grandchild".into());
         }
-        command.extend(self.command.iter().cloned());
+        command.extend([self.program.as_os_str(), "--config".as_ref(), self.config.as_os_str()].map(OsString::from));
         self.running = Some(NatsProcess::start(&command, &self.log)?);
         Ok(())
     }
@@ -107,6 +109,16 @@ impl NatsNode {
         self.slow_disk = None;
     }
 
+    /// Changes one setting of the configuration, for the next start.
+    pub fn configure(&self, setting: &str, value: &str) -> Result<()> {
+        let text = fs::read_to_string(&self.config)?;
+        let is_it = |line: &str| line.trim_start().starts_with(&format!("{setting}:"));
+        ensure!(text.lines().filter(|line| is_it(line)).count() == 1, "{setting} must be set in one line");
+        let changed = |line: &str| if is_it(line) { format!("{setting}: {value}\n") } else { format!("{line}\n") };
+        fs::write(&self.config, text.lines().map(changed).collect::<String>())?;
+        Ok(())
+    }
+
     /// Kills the server at once, as a crash would.
     pub fn kill(&mut self) -> Result<()> {
         self.usual_disk();
@@ -124,6 +136,10 @@ impl NatsNode {
 
     pub fn client_url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.ports.client)
+    }
+
+    pub fn monitor_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.monitor)
     }
 
     /// Fails if the server ended by itself, with what it said, or could not get one of its ports: it may live on then.

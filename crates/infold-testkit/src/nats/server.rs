@@ -59,6 +59,11 @@ impl NatsServer {
         self.until_ready().await
     }
 
+    /// Lets the server keep this many bytes in files (`max_file_store`) from its next start on.
+    pub fn set_file_store_bytes_max(&self, bytes: u64) -> Result<()> {
+        self.node.configure("max_file_store", &bytes.to_string())
+    }
+
     /// Stops the server where it is (SIGSTOP). Its connections stay open and silent.
     pub fn pause(&self) -> Result<()> {
         self.node.process()?.pause()

@@ -72,7 +72,7 @@ async fn serve(invocation: &Invocation, registry: Registry) -> anyhow::Result<()
     let token = Token::read_or_create(folder.path()).map_err(|error| Refused::new(error.to_string()))?;
     let door = Door::open(listener, parts::door_settings(settings, token)).map_err(door_error)?;
     let engine = parts::engine(&folder, settings)?;
-    cluster::announce(&engine);
+    cluster::announce(&engine, &settings.store.nats);
 
     let shutdown = CancellationToken::new();
     let timers = tokio::spawn({

@@ -1,5 +1,7 @@
 //! What people see of a cluster: the doctor's check and the metrics of each machine.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use infold_testkit::nats::NATS_USER;
@@ -32,6 +34,13 @@ async fn the_doctor_and_the_metrics_say_how_a_cluster_is() {
     let detail = found["detail"].as_str().unwrap();
     assert_eq!(found["status"], "ok", "{found}");
     assert!(detail.contains("INFOLD on 3 servers, led by n") && detail.contains("trust"), "{detail}");
+    assert!(detail.contains("not checked"), "{detail}");
+    let said = machines.daemons[0].stderr();
+    assert!(said.contains("INFOLD on 3 servers, led by n") && said.contains("was not checked"), "{said}");
+
+    let monitors = format!("store.nats.monitors={:?}", machines.cluster.monitor_urls());
+    let found = doctors_word(&machines, &["store.nats.sync=require", &monitors]);
+    assert!(found["detail"].as_str().unwrap().contains("every write is synced, as"), "{found}");
 
     let url = format!("{}/metrics", machines.daemons[0].base_url());
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -49,6 +58,14 @@ async fn the_doctor_and_the_metrics_say_how_a_cluster_is() {
         assert!(begun.elapsed() < PATIENCE, "{metrics}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+
+    let password = machines.folder.join("password");
+    fs::set_permissions(&password, fs::Permissions::from_mode(0o644)).unwrap();
+    let found = doctors_word(&machines, &[]);
+    assert_eq!(found["status"], "failed", "{found}");
+    assert!(found["hint"].as_str().unwrap().starts_with("chmod 600 "), "{found}");
+    fs::set_permissions(&password, fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(doctors_word(&machines, &[])["status"], "ok");
 
     for node in 0..3 {
         machines.cluster.kill(node).unwrap();

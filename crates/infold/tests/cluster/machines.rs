@@ -1,7 +1,8 @@
 //! Servers and the daemons in front of them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use infold_testkit::nats::{NATS_USER, NatsCluster};
@@ -81,9 +82,15 @@ impl Machines {
 
     fn password_file(&self) -> PathBuf {
         let file = self.folder.join("password");
-        fs::write(&file, self.cluster.password()).unwrap();
+        keep_secret(&file, self.cluster.password());
         file
     }
+}
+
+/// Writes a file that nobody else can read.
+pub fn keep_secret(file: &Path, text: &str) {
+    fs::write(file, text).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// Runs the program, without what the environment says to tests, and returns what it said.

@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::process::Output;
+use std::time::Instant;
 
 use infold_testkit::nats::{NATS_USER, NatsServer, NatsSetup};
-use infold_testkit::{Era, McpHttp, TempFolder};
+use infold_testkit::{Era, McpHttp, Rng, TempFolder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::machines::{Machines, connected, infold_command};
-use crate::support::{Program, infold};
+use crate::support::{Database, PATIENCE, POLL, Program, infold};
+
+/// How many results are handed in at most until a server is full.
+const FILLINGS_MAX: usize = 100;
 
 /// What the program says about the state of a cluster of one server, with these settings in place of others.
 fn status(server: &NatsServer, folder: &TempFolder, settings: &[&str]) -> Output {
@@ -170,4 +174,52 @@ async fn a_full_stream_takes_nothing_and_goes_on_when_there_is_room() {
     context.update_stream(room(10_000_000)).await.unwrap();
     assert_eq!(program.api.get("/api/v1/sessions/meanwhile").await.unwrap().status, 404);
     program.done("branch_create", opening).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_full_refuses_until_it_has_more_room_and_keeps_what_it_acknowledged() {
+    let setup = NatsSetup::default().file_store_bytes_max(400_000);
+    let Some(mut server) = setup.start_server().await.unwrap() else { return };
+    let folder = TempFolder::new().unwrap();
+    let password = folder.join("password");
+    fs::write(&password, server.password()).unwrap();
+    let setup = connected(infold(), &[server.client_url()], &password).set("store.nats.replicas", 1);
+    let program = Program::start(setup.set("store.nats.timeout_ms", 3_000)).await.unwrap();
+    let branch = program.open("kept", "look around").await.unwrap();
+
+    // Results that cannot be packed, until there is no room.
+    let mut rng = Rng::new(7);
+    let mut stored = Vec::new();
+    let refused = loop {
+        let noise: String = (0..2_000).map(|_| format!("{:016x}", rng.next_u64())).collect();
+        let result = json!({"tool_name": "noise", "content": format!("filling-{} {noise}", stored.len())});
+        let answer = program.api.post("/api/v1/sessions/filled/results", &result).await.unwrap();
+        if answer.status != 200 {
+            break answer.text;
+        }
+        stored.push(answer.body["ref_id"].as_str().unwrap().to_owned());
+        assert!(stored.len() < FILLINGS_MAX, "it is never full");
+    };
+    let folding = json!({"branch_id": branch, "message": "seen"});
+    let unfolded = program.call("branch_return", folding.clone()).await.unwrap().summary();
+    let unseen = program.api.get("/api/v1/sessions/kept").await.unwrap().text;
+    for said in [refused, unfolded, unseen] {
+        assert!(said.contains("takes no more entries") && said.contains("max_file_store"), "{said}");
+    }
+
+    server.kill().unwrap();
+    server.set_file_store_bytes_max(100_000_000).unwrap();
+    server.restart().await.unwrap();
+    let begun = Instant::now();
+    while !program.call("branch_return", folding.clone()).await.unwrap().is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "it does not go on");
+        tokio::time::sleep(POLL).await;
+    }
+    assert_eq!(program.look_at(&branch).await.unwrap()["status"], "completed");
+    for (number, kept) in stored.iter().enumerate() {
+        let read = program.api.get(&format!("/api/v1/results/{kept}")).await.unwrap();
+        assert!(read.text.contains(&format!("filling-{number} ")), "{kept} is not there: {}", read.text);
+    }
+    let index = Database::look(&program.daemon.data().join("cluster")).unwrap();
+    assert_eq!(index.number("SELECT count(*) FROM tool_result_blobs").unwrap(), stored.len() as i64);
 }

@@ -7,7 +7,7 @@ use infold_store::{ClusterSettings, CreateStream, Store, StoreSettings};
 use super::Finding;
 use crate::data_folder::DATABASE;
 use crate::failure::Refused;
-use crate::settings::{Backend, ServerSync, Settings};
+use crate::settings::{Backend, Settings};
 use crate::{cluster, parts};
 
 /// Reaches the cluster and says what it is like; `None` if the state is in this machine's own file.
@@ -20,6 +20,9 @@ pub fn look(folder: &Path, settings: &Settings) -> Option<Finding> {
 
 fn reach(folder: &Path, settings: &Settings) -> anyhow::Result<Finding> {
     let Some(found) = cluster::settings(settings)? else { return Ok(Finding::Note("is not used".to_owned())) };
+    if let Some((what, hint)) = cluster::exposed_secret(&settings.store.nats) {
+        return Ok(Finding::bad(what, hint));
+    }
     let index = folder.join(cluster::FOLDER).join(DATABASE);
     if !index.exists() {
         let what = "this machine has no index yet; it is made when infold first works with the cluster, with the key that \
@@ -31,12 +34,8 @@ fn reach(folder: &Path, settings: &Settings) -> anyhow::Result<Finding> {
         ..parts::store_settings(settings)
     };
     let store = Store::open(&index, &joined).map_err(parts::store_error)?;
-    let sync = match settings.store.nats.sync {
-        ServerSync::Require => "the servers sync every write",
-        ServerSync::Trust => "that the servers sync every write is taken on trust (store.nats.sync)",
-    };
     let said = store.cluster().map_or_else(String::new, |state| cluster::describe(&state));
-    Ok(Finding::Good(format!("{said}; {sync}")))
+    Ok(Finding::Good(format!("{said}; {}", cluster::describe_sync(&settings.store.nats))))
 }
 
 fn refused(error: &anyhow::Error) -> Finding {
