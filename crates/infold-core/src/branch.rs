@@ -37,6 +37,14 @@ impl Status {
         }
     }
 
+    /// The same in the words of the `context_*` tools and of watched documents, where a completed branch is called folded.
+    pub fn in_context(self) -> &'static str {
+        match self {
+            Self::Completed => "folded",
+            Self::Created | Self::Active | Self::Timeout | Self::Failed => self.as_str(),
+        }
+    }
+
     /// Whether the branch has not ended yet.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Created | Self::Active)

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use infold_core::{Branch, BranchId, Event, Session, Thread};
+use infold_core::{Branch, BranchId, Event, Scrubbed, Session, Status, Thread};
 use infold_store::{Document, DocumentedSession, EndedBranches, KeepDocuments, Load, RecordedEvent, Target};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -16,6 +16,8 @@ use crate::{Engine, Error};
 const EVENTS_AT_ONCE: usize = 256;
 /// What every session with documents has.
 const STATE: &str = "meta.session_state";
+/// How a branch is that a rollback went back to before.
+const DISCARDED: &str = "discarded";
 /// The pause between two looks for events.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
@@ -73,13 +75,13 @@ impl Engine {
 
     async fn documents_of(&self, recorded: &RecordedEvent) -> Result<Vec<Document>, Error> {
         let event = &recorded.event;
-        if !matches!(event, Event::BranchOpened(_) | Event::BranchEnded { .. } | Event::OperationSeen { .. }) {
+        if !changes_documents(event) {
             return Ok(Vec::new());
         }
         let branch = event.branch().cloned();
         let load = Load {
             target: Target::Session(recorded.session.clone()),
-            ended: branch.clone().map_or(EndedBranches::Nothing, EndedBranches::Branch),
+            ended: branch.map_or(EndedBranches::Nothing, EndedBranches::Branch),
             rate_back: 0,
             reply_key: None,
             counted: Vec::new(),
@@ -95,47 +97,102 @@ impl Engine {
             event: recorded.id,
             json: value.to_string(),
         };
-        let state = branch.as_ref().and_then(|id| branch_document(event, recorded.at_ms, session.branches.get(id)));
         let mut documents = Vec::new();
-        if let (Some(id), Some(state)) = (&branch, state) {
-            documents.push(document(format!("branches.{id}"), KeepDocuments::Newest, state));
+        for (id, branch) in branch_documents(event, recorded.at_ms, &session) {
+            documents.push(document(format!("branches.{id}"), KeepDocuments::Newest, branch));
         }
-        let happened = event_document(event, recorded.at_ms, branch.as_ref());
-        documents.push(document(format!("events.{}", event.name()), KeepDocuments::All, happened));
+        if let Some(happened) = event_document(event, recorded.at_ms) {
+            documents.push(document(format!("events.{}", event.name()), KeepDocuments::All, happened));
+        }
         documents.push(document(STATE.to_owned(), KeepDocuments::Newest, session_document(&session)));
         Ok(documents)
     }
 }
 
-/// A branch as it is after the event.
-fn branch_document(event: &Event, at_ms: u64, branch: Option<&Branch>) -> Option<Value> {
+/// Whether a watcher sees something of an event: a branch, the event itself, or how the session is after it.
+fn changes_documents(event: &Event) -> bool {
     match event {
-        Event::BranchOpened(opening) => Some(json!({
-            "id": opening.branch,
-            "description": opening.description.as_str(),
-            "prompt": opening.prompt.as_ref().map(|prompt| prompt.as_str()),
-            "parent_id": opening.parent.branch(),
-            "status": "active",
-            "created_at": moment(at_ms),
-            "tokens": opening.brief_tokens,
-        })),
-        Event::BranchEnded { branch: id, result, .. } => Some(json!({
-            "id": id,
-            "status": "folded",
-            "folded_at": moment(at_ms),
-            "summary": result.as_str(),
-            "tokens_folded": branch.map(|branch| branch.used_tokens),
-        })),
-        _ => None,
+        Event::BranchOpened(_)
+        | Event::BranchEnded { .. }
+        | Event::ResultAmended { .. }
+        | Event::RolledBack { .. }
+        | Event::OperationSeen { .. }
+        | Event::Answered { .. } => true,
+        Event::SessionStarted { .. }
+        | Event::SessionForked { .. }
+        | Event::BranchActivated { .. }
+        | Event::Said { .. }
+        | Event::BudgetWarning { .. }
+        | Event::BudgetExhausted { .. }
+        | Event::EndsReported { .. }
+        | Event::SessionEnded {} => false,
     }
 }
 
-fn event_document(event: &Event, at_ms: u64, branch: Option<&BranchId>) -> Value {
+/// The branches that an event changes, as they are after it.
+fn branch_documents(event: &Event, at_ms: u64, session: &Session) -> Vec<(BranchId, Value)> {
+    match event {
+        Event::BranchOpened(opening) => vec![(
+            opening.branch.clone(),
+            json!({
+                "id": opening.branch,
+                "description": opening.description.as_str(),
+                "prompt": opening.prompt.as_ref().map(|prompt| prompt.as_str()),
+                "parent_id": opening.parent.branch(),
+                "status": Status::Active.in_context(),
+                "created_at": moment(at_ms),
+                "tokens": opening.brief_tokens,
+            }),
+        )],
+        Event::BranchEnded { branch, reason, result, .. } => {
+            vec![(branch.clone(), ended_document(session, branch, (reason.status(), at_ms), result))]
+        }
+        Event::ResultAmended { branch, result, .. } => {
+            let end = session.branches.get(branch).and_then(|branch| branch.end.as_ref());
+            let ended = end.map_or((Status::Completed, at_ms), |end| (end.reason.status(), end.at_ms));
+            vec![(branch.clone(), ended_document(session, branch, ended, result))]
+        }
+        Event::RolledBack { reopened, discarded, .. } => {
+            // One that has ended again has an event of its own for that.
+            let reopened = reopened.iter().filter_map(|id| session.branches.get(id)).filter(|branch| branch.is_open());
+            let discarded = discarded.iter().map(|id| (id.clone(), json!({"id": id, "status": DISCARDED})));
+            reopened.map(|branch| (branch.id.clone(), reopened_document(branch))).chain(discarded).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn ended_document(session: &Session, id: &BranchId, (status, at_ms): (Status, u64), result: &Scrubbed) -> Value {
+    json!({
+        "id": id,
+        "status": status.in_context(),
+        "folded_at": moment(at_ms),
+        "summary": result.as_str(),
+        "tokens_folded": session.branches.get(id).map(|branch| branch.used_tokens),
+    })
+}
+
+fn reopened_document(branch: &Branch) -> Value {
+    json!({
+        "id": branch.id,
+        "description": branch.description.as_str(),
+        "prompt": branch.prompt.as_ref().map(|prompt| prompt.as_str()),
+        "parent_id": branch.parent.branch(),
+        "status": branch.status.in_context(),
+        "created_at": moment(branch.opened_at_ms),
+        "tokens": branch.used_tokens,
+    })
+}
+
+/// The event itself, if it is one of those that can be watched.
+fn event_document(event: &Event, at_ms: u64) -> Option<Value> {
     let (tool, tokens) = match event {
+        Event::BranchOpened(_) | Event::BranchEnded { .. } => (None, None),
         Event::OperationSeen { operation, .. } => (Some(operation.tool.as_str()), Some(operation.tokens)),
-        _ => (None, None),
+        _ => return None,
     };
-    json!({"event": event.name(), "branch_id": branch, "at": moment(at_ms), "tool": tool, "tokens": tokens})
+    let at = moment(at_ms);
+    Some(json!({"event": event.name(), "branch_id": event.branch(), "at": at, "tool": tool, "tokens": tokens}))
 }
 
 fn session_document(session: &Session) -> Value {

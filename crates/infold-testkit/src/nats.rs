@@ -105,7 +105,7 @@ enum Users {
     Passwords,
     /// By this nkey.
     Nkey(String),
-    /// By what an operator has signed; this stands in place of accounts.
+    /// By what an operator has signed; this replaces accounts.
     Signed(String),
 }
 

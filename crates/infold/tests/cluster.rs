@@ -1,6 +1,7 @@
 //! Several machines with one state: daemons with folders of their own, on three real NATS servers.
 
 mod access;
+mod agents;
 mod clocks;
 mod direct;
 mod faults;

@@ -1,6 +1,6 @@
 //! `context_list_branches`: the branches of a project's session, in the order they were opened.
 
-use infold_core::{Branch, OwnTool, Status};
+use infold_core::{Branch, OwnTool};
 use infold_engine::{CallKind, SessionView};
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ fn line(branch: &Branch) -> Value {
     let mut line = json!({
         "id": branch.id,
         "description": branch.description.as_str(),
-        "status": if branch.discarded { "discarded" } else { status_in_context(branch.status) },
+        "status": if branch.discarded { "discarded" } else { branch.status.in_context() },
         "tokens": branch.used_tokens,
         "created_at": answer::time(branch.opened_at_ms),
         "parent_branch_id": answer::parent(&branch.parent),
@@ -105,12 +105,4 @@ fn line(branch: &Branch) -> Value {
         line["folded_at"] = json!(answer::time(end.at_ms));
     }
     line
-}
-
-/// A status in the words of the `context_*` document, where a completed branch is called folded.
-pub(super) fn status_in_context(status: Status) -> &'static str {
-    match status {
-        Status::Completed => "folded",
-        Status::Created | Status::Active | Status::Timeout | Status::Failed => status.as_str(),
-    }
 }

@@ -6,7 +6,6 @@ use rmcp::model::Tool;
 use serde_json::json;
 
 use super::branch_return::outcome;
-use super::context_list_branches::status_in_context;
 use super::schema::{self, Effect, ToolDraft};
 use super::teaching::{lessons_schema, teaching};
 use crate::answer::{self, ToolAnswer};
@@ -77,7 +76,7 @@ pub(crate) async fn run(call: &ToolCall, arguments: &mut Arguments) -> Result<To
         "folded_at": answer::time(folded.folded_at_ms),
         "branch_id": folded.branch_id,
         "parent_branch_id": answer::parent(&folded.parent),
-        "status": status_in_context(folded.status),
+        "status": folded.status.in_context(),
         "message": folded.message,
         "summary": {
             "tokens_folded": folded.tokens_used,

@@ -33,7 +33,7 @@ pub struct LostLog {
 }
 
 /// A log that has to be made anew.
-struct Found {
+struct Replaceable {
     lost: LostLog,
     servers: Servers,
     name: String,
@@ -48,7 +48,7 @@ impl Store {
 
     /// Makes the log anew from this index, which was opened without its cluster. No machine may be working meanwhile.
     pub async fn republish(&self, settings: &ClusterSettings) -> Result<LostLog, StoreError> {
-        let Found { lost, servers, name, position } = self.find_lost(settings).await?;
+        let Replaceable { lost, servers, name, position } = self.find_lost(settings).await?;
         let context = servers.context.clone();
         remove(&context, settings, &settings.stream).await?;
         let log = servers.make(&name, position.applied + GAP).await?;
@@ -66,7 +66,7 @@ impl Store {
         Ok(lost)
     }
 
-    async fn find_lost(&self, settings: &ClusterSettings) -> Result<Found, StoreError> {
+    async fn find_lost(&self, settings: &ClusterSettings) -> Result<Replaceable, StoreError> {
         self.look_for_damage().await?;
         let (joined, digest) =
             self.read(|transaction| Ok((apply::joined(transaction)?, super::tables::digest(transaction)?))).await?;
@@ -84,7 +84,7 @@ impl Store {
             Some(stream) => self.problem(&servers, stream, &name, &position).await?,
         };
         let lost = LostLog { problem, applied: position.applied, digest };
-        Ok(Found { lost, servers, name, position })
+        Ok(Replaceable { lost, servers, name, position })
     }
 
     /// What a log lacks that is there.

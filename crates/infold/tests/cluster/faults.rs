@@ -1,19 +1,24 @@
-//! Faults while sessions are worked on: nothing that was acknowledged is lost on any machine, no branch ends twice, what clients saw
-//! of a session is linearisable, all machines end with the same, and work goes on soon after each fault.
+//! Faults while sessions are worked on: nothing that was acknowledged is lost on any machine, nothing is there twice, what clients saw
+//! of a session is linearisable, agents behind the proxies come to their end, all machines end with the same, and work goes on
+//! soon after each fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use infold_testkit::agent::Client;
+use infold_testkit::model::Model;
 use infold_testkit::nats::NatsCluster;
 use infold_testkit::{Daemon, Era, McpHttp, Rng, Seed};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
+use super::agents::{self, Wanderer, assert_folded};
 use super::history::{Act, Observed, is_linearisable};
 use super::machines::{Machines, STREAM};
+use crate::proxy::scene::upstream;
 use crate::support::Database;
 
 /// Faults of the short form; `INFOLD_CLUSTER_FAULTS` asks for more.
@@ -28,12 +33,16 @@ const PAUSE: Duration = Duration::from_millis(50);
 const DAEMONS: usize = 3;
 /// After how many branches workers go on to another session that they share.
 const BRANCHES_OF_SESSION: usize = 10;
+/// How many of each agent's last sessions are looked at in the end.
+const SESSIONS_LOOKED_AT: usize = 3;
 
 /// What was acknowledged to clients.
 #[derive(Default)]
 struct Acknowledged {
     opened: Vec<String>,
     folded: Vec<String>,
+    /// How many branches were opened and folded in each session in which calls are repeated.
+    repeated: BTreeMap<String, usize>,
     /// What was seen of each session that workers share.
     histories: BTreeMap<String, Vec<Observed>>,
 }
@@ -41,14 +50,18 @@ struct Acknowledged {
 /// A daemon as clients know it.
 struct Machine {
     /// It may be started again under another address.
-    url: Mutex<String>,
+    url: std::sync::Mutex<String>,
     /// When something was last acknowledged there.
     last: Mutex<Instant>,
 }
 
 impl Machine {
     fn of(daemon: &Daemon) -> Self {
-        Self { url: Mutex::new(daemon.base_url().to_owned()), last: Mutex::new(Instant::now()) }
+        Self { url: std::sync::Mutex::new(daemon.base_url().to_owned()), last: Mutex::new(Instant::now()) }
+    }
+
+    fn url(&self) -> String {
+        self.url.lock().unwrap().clone()
     }
 }
 
@@ -78,26 +91,40 @@ impl Worker {
                 return;
             }
             // Every other branch is in a session that all workers share.
-            let done = if round % 2 == 0 {
-                let number = self.common.begun.fetch_add(1, Ordering::SeqCst) / BRANCHES_OF_SESSION;
-                self.watched_round(&format!("shared-{number}")).await
-            } else {
-                self.round(&format!("own-{}", self.number)).await
-            };
-            if done.is_none() {
+            if round % 2 == 1 {
+                self.round(&format!("own-{}", self.number), round).await;
+                continue;
+            }
+            let number = self.common.begun.fetch_add(1, Ordering::SeqCst) / BRANCHES_OF_SESSION;
+            if self.watched_round(&format!("shared-{number}")).await.is_none() {
                 tokio::time::sleep(PAUSE).await;
             }
         }
     }
 
-    /// Opens a branch and folds it. `None` as soon as something was not acknowledged.
-    async fn round(&self, session: &str) -> Option<()> {
-        let opening = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
-        let branch = self.call(0, "branch_create", opening).await?["branch_id"].as_str()?.to_owned();
+    /// Opens a branch and folds it, each with a key and as often as it takes until it is acknowledged.
+    async fn round(&self, session: &str, round: usize) {
+        let (opening, folding) = (format!("open {round}"), format!("fold {round}"));
+        let arguments = json!({"session_id": session, "description": "work", "parent_branch_id": "main"});
+        let opened = self.repeat("branch_create", arguments, &opening).await;
+        let branch = opened["branch_id"].as_str().unwrap().to_owned();
         self.common.done.lock().await.opened.push(branch.clone());
-        self.call(0, "branch_return", json!({"branch_id": branch, "message": "done"})).await?;
-        self.common.done.lock().await.folded.push(branch);
-        Some(())
+        self.repeat("branch_return", json!({"branch_id": branch, "message": "done"}), &folding).await;
+        let mut done = self.common.done.lock().await;
+        done.folded.push(branch);
+        *done.repeated.entry(session.to_owned()).or_default() += 1;
+    }
+
+    /// Calls one machine after the other until one of them acknowledges.
+    async fn repeat(&self, tool: &str, mut arguments: Value, key: &str) -> Value {
+        arguments["idempotency_key"] = json!(key);
+        for further in 0.. {
+            if let Some(answer) = self.call(further, tool, arguments.clone()).await {
+                return answer;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        unreachable!("it is repeated for ever")
     }
 
     /// The same, each at another machine than the one before, with a look at the session in between: a machine that has
@@ -127,7 +154,7 @@ impl Worker {
 
     /// Lists the branches of a session. That changes nothing.
     async fn look(&self, further: usize, session: &str) -> Option<()> {
-        let url = format!("{}/api/v1/sessions/{session}/branches", self.machine(further).url.lock().await);
+        let url = format!("{}/api/v1/sessions/{session}/branches", self.machine(further).url());
         let called = self.now();
         let answer = self.common.http.get(url).send().await.ok()?.error_for_status().ok()?;
         let listed: Value = answer.json().await.ok()?;
@@ -152,9 +179,10 @@ impl Worker {
 
     async fn call(&self, further: usize, tool: &str, arguments: Value) -> Option<Value> {
         let machine = self.machine(further);
-        let url = machine.url.lock().await.clone();
+        let url = machine.url();
         let calling = async {
-            let client = McpHttp::connect(&url, Era::Modern).await.ok()?;
+            let era = if self.number % 2 == 0 { Era::Modern } else { Era::Legacy };
+            let client = McpHttp::connect_with(self.common.http.clone(), &url, era).await.ok()?;
             let answer = client.call(tool, arguments).await.ok()?;
             if answer.is_ok() { answer.structured } else { None }
         };
@@ -162,6 +190,31 @@ impl Worker {
         *machine.last.lock().await = Instant::now();
         Some(answer)
     }
+}
+
+/// An agent that works on one session after the other, each turn through another machine, until it is stopped. Returns how many
+/// there were, and the last ones.
+async fn wander(number: usize, common: Common) -> (usize, Vec<Wanderer>) {
+    let mut done = Vec::new();
+    let mut at = number;
+    for round in 0.. {
+        if common.stop.load(Ordering::SeqCst) {
+            done.drain(..done.len().saturating_sub(SESSIONS_LOOKED_AT));
+            return (round, done);
+        }
+        let session = format!("agent-{number}-{round}");
+        let mut next = || {
+            at += 1;
+            common.machines[at % DAEMONS].url()
+        };
+        let Some(mut agent) = Wanderer::start(Client::ALL[number], &next(), &session).await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        assert!(agent.work(next).await, "{session} does not come to its end");
+        done.push(agent);
+    }
+    unreachable!("it goes on until it is stopped")
 }
 
 /// What can go wrong.
@@ -209,15 +262,16 @@ async fn suffer(fault: Fault, cluster: &mut NatsCluster, daemons: &mut [Daemon],
             let daemon = &mut daemons[node];
             daemon.kill9().await.unwrap();
             daemon.restart().await.unwrap();
-            *machines[node].url.lock().await = daemon.base_url().to_owned();
+            *machines[node].url.lock().unwrap() = daemon.base_url().to_owned();
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_acknowledged_survives_faults_on_every_machine() {
+    let model = Model::start(agents::script()).await.unwrap();
     let Some(machines) = Machines::start(DAEMONS, |setup| {
-        let setup = setup.set("folding.max_branches_per_minute", 1_000_000);
+        let setup = upstream(setup, model.base_url()).set("folding.max_branches_per_minute", 1_000_000);
         // Little enough for bases to be made, and the log to be trimmed, while servers fail.
         setup.set("folding.max_concurrent_per_session", 10_000).set("store.nats.trim_bytes", 65_536)
     })
@@ -238,6 +292,7 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
     };
     let workers: Vec<JoinHandle<()>> =
         (0..DAEMONS).map(|number| tokio::spawn(Worker { number, common: common.clone() }.work())).collect();
+    let wanderers: Vec<_> = (0..DAEMONS).map(|number| tokio::spawn(wander(number, common.clone()))).collect();
 
     let faults = std::env::var("INFOLD_CLUSTER_FAULTS").ok().and_then(|count| count.parse().ok()).unwrap_or(FAULTS);
     let mut slowest = Duration::ZERO;
@@ -257,9 +312,22 @@ async fn what_was_acknowledged_survives_faults_on_every_machine() {
     for worker in workers {
         worker.await.unwrap();
     }
+    let (mut sessions, mut agents) = (0, Vec::new());
+    for wanderer in wanderers {
+        let (count, last) = wanderer.await.unwrap();
+        sessions += count;
+        agents.extend(last);
+    }
     let done = common.done.lock().await;
     judge(&done, faults, slowest);
     check(&daemons, &done).await;
+    println!("figures: {sessions} sessions of agents, {} requests, broken: {:?}", model.turns().len(), model.broken());
+    for agent in &mut agents {
+        agent.say_more();
+        for daemon in &daemons {
+            assert_folded(&agent.sent_next(daemon.base_url(), &model).await);
+        }
+    }
     drop(folder);
 }
 
@@ -298,6 +366,11 @@ async fn check(daemons: &[Daemon], done: &Acknowledged) {
         }
         let known: BTreeSet<String> = index.rows("SELECT id FROM branches").unwrap().into_iter().collect();
         assert!(done.opened.iter().all(|branch| known.contains(branch)), "an opening is lost");
+        for (session, count) in &done.repeated {
+            let sql = format!("SELECT count(*) FROM branches WHERE session_id = 'local/{session}'");
+            let branches = index.number(&sql).unwrap();
+            assert_eq!(usize::try_from(branches).unwrap(), *count, "branches of {session}, each opened with a key");
+        }
     }
 }
 
