@@ -61,10 +61,15 @@ impl TmuxTerminal {
 
     /// Types words and sends them off, once the screen shows them.
     pub async fn say(&mut self, words: &str) -> Result<()> {
+        self.type_words(words).await?;
+        self.press("Enter").await
+    }
+
+    /// Types words, and waits until the screen shows them.
+    pub async fn type_words(&mut self, words: &str) -> Result<()> {
         self.tmux(&["send-keys", "-l", "--", words]).await?;
         let start: String = words.chars().take(TYPED_CHARS).collect();
-        self.until(&format!("the typed words {start:?}"), |screen| screen.contains(&start)).await?;
-        self.press("Enter").await
+        self.until(&format!("the typed words {start:?}"), |screen| screen.contains(&start)).await
     }
 
     /// Pastes text of several lines and sends it off, once the screen shows that it was taken in.

@@ -206,16 +206,18 @@ impl<'a> Sitting<'a> {
     }
 
     async fn compact(&self, terminal: &mut TmuxTerminal) -> Result<()> {
-        terminal.say("/compact").await?;
-        terminal.until("the compaction", |screen| screen.contains("Compacted")).await?;
+        terminal.type_words("/compact").await?;
+        terminal.press_until("Enter", "the compaction", |screen| screen.contains("Compacted")).await?;
         terminal.say(COMPACTED).await?;
         terminal.until_shows(LIT).await
     }
 
     /// Goes back to before the log was asked for, and says something else.
     async fn rewind(&self, terminal: &mut TmuxTerminal) -> Result<()> {
-        terminal.say("/rewind").await?;
-        terminal.until("the list", |screen| screen.contains("Restore the code and/or conversation")).await?;
+        terminal.type_words("/rewind").await?;
+        // The menu of commands, which may take the first Enter, says something like it: "to a previous point".
+        let listed = |screen: &str| screen.contains("Restore the code and/or conversation to the point");
+        terminal.press_until("Enter", "the list", listed).await?;
         // Entries of the list are indented, what was said before is not.
         let chosen = format!("   ❯ {RESUMED}");
         terminal.press_until("Up", "the words to go back to", |screen| screen.contains(&chosen)).await?;
