@@ -20,6 +20,7 @@ const STATE: &str = "meta.session_state";
 const DISCARDED: &str = "discarded";
 /// The pause between two looks for events.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Publishes documents while this machine is on duty, and notes how it is to others, until it is cancelled.
@@ -28,7 +29,9 @@ impl Engine {
             return;
         }
         let mut after = None;
-        while cancel.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+        let mut pause = LOOK_EVERY;
+        while cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+            pause = LOOK_EVERY;
             if let Some(state) = self.inner.store.cluster() {
                 self.inner.metrics.cluster.note(&state);
             }
@@ -42,6 +45,7 @@ impl Engine {
                 Err(error) => {
                     tracing::warn!(%error, "what programs watch could not be published; this is tried again");
                     after = None;
+                    pause = PAUSE_AFTER_FAILURE;
                 }
             }
         }

@@ -19,6 +19,7 @@ mod follow;
 mod join;
 mod log;
 mod publish;
+mod reading;
 mod republish;
 mod settings;
 mod tables;
@@ -99,9 +100,10 @@ impl Store {
         self.inner.cluster.is_some()
     }
 
-    /// Whether this machine does what is done once for all that share the state. A machine with a state of its own does.
+    /// Whether this machine does what is done once for all that share the state. A machine with a state of its own does. One
+    /// where nobody asks is never on duty.
     pub fn is_on_duty(&self) -> bool {
-        self.inner.cluster.as_ref().is_none_or(|shown| shown.duty.is_held())
+        self.inner.cluster.as_ref().is_none_or(|shown| shown.duty.ask())
     }
 
     /// Hashes everything that machines share, row by row. Two databases with the same hash hold the same.

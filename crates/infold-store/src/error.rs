@@ -31,6 +31,14 @@ pub enum StoreError {
     /// The disk is full, so nothing was written.
     #[error("the disk that holds the database is full: free some space")]
     DiskFull,
+    /// What has to be written at once is longer than an entry of the shared log may be. Nothing was written.
+    #[error("{bytes} bytes would have to be written at once, and {bytes_max} is the limit")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        bytes_max: usize,
+    },
     /// The database was made by a newer infold.
     #[error("the database has schema {found}, this infold knows up to {known}: use a newer infold")]
     TooNew {

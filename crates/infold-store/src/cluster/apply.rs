@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, params, params_from_iter};
 
 use super::entry::{Cell, LogEntry, TableChange};
+use super::tables;
 use crate::{StoreError, schema};
 
 /// How far an index has come in the log.
@@ -18,6 +19,11 @@ impl Position {
     /// The position before the first entry of a log.
     pub(super) fn start(name: &str) -> Self {
         Self { applied: 0, chain: *blake3::hash(name.as_bytes()).as_bytes() }
+    }
+
+    /// Whether this is the chain as a message of the log has it.
+    pub(super) fn has_chain(&self, written: &str) -> bool {
+        blake3::Hash::from_bytes(self.chain).to_hex().as_str() == written
     }
 }
 
@@ -46,15 +52,30 @@ pub(super) fn move_to(transaction: &Transaction<'_>, position: &Position) -> Res
     Ok(())
 }
 
-/// Writes what an entry changed.
+/// Writes what an entry of the log changed, on a connection that does not mind foreign keys: what goes because of them is in the
+/// entry.
 pub(super) fn apply(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(), StoreError> {
+    transaction.execute_batch("SAVEPOINT entry")?;
+    if let Err(error) = write_rows(transaction, entry) {
+        if matches!(error, StoreError::TooNew { .. }) {
+            return Err(error);
+        }
+        // Rows that have exchanged what may be there once cannot be changed one after the other.
+        transaction.execute_batch("ROLLBACK TO entry")?;
+        write_rows_anew(transaction, entry)?;
+    }
+    Ok(transaction.execute_batch("RELEASE entry")?)
+}
+
+/// Writes rows over those that are there.
+pub(super) fn write_rows(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(), StoreError> {
     if entry.schema > schema::KNOWN {
         return Err(StoreError::TooNew { found: entry.schema, known: schema::KNOWN });
     }
     // Rows that refer to each other may come in any order; what has to be there is there at the end.
     transaction.pragma_update(None, "defer_foreign_keys", "ON")?;
     for table in &entry.tables {
-        remove(transaction, table)?;
+        remove(transaction, table, &table.gone)?;
     }
     for table in &entry.tables {
         write(transaction, table)?;
@@ -62,10 +83,25 @@ pub(super) fn apply(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(
     Ok(())
 }
 
-fn remove(transaction: &Transaction<'_>, change: &TableChange) -> Result<(), StoreError> {
+/// Removes all rows that an entry names, and adds those that it has.
+fn write_rows_anew(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(), StoreError> {
+    // What a machine has for itself in a row must stay.
+    let (kept, tables): (Vec<_>, Vec<_>) = entry.tables.iter().partition(|table| tables::has_own_columns(&table.table));
+    for table in &tables {
+        let keys: Vec<Vec<Cell>> = table.rows.iter().map(|row| row[..table.key_count].to_vec()).collect();
+        remove(transaction, table, &table.gone)?;
+        remove(transaction, table, &keys)?;
+    }
+    for table in kept.into_iter().chain(tables) {
+        write(transaction, table)?;
+    }
+    Ok(())
+}
+
+fn remove(transaction: &Transaction<'_>, change: &TableChange, keys: &[Vec<Cell>]) -> Result<(), StoreError> {
     let sql = format!("DELETE FROM main.\"{}\" WHERE {}", change.table, where_key(change));
     let mut statement = transaction.prepare_cached(&sql)?;
-    for key in &change.gone {
+    for key in keys {
         statement.execute(params_from_iter(key))?;
     }
     Ok(())
@@ -79,7 +115,7 @@ fn write(transaction: &Transaction<'_>, change: &TableChange) -> Result<(), Stor
     let set = assignments(&change.columns[change.key_count..], change.key_count);
     let update = format!("UPDATE main.\"{}\" SET {set} WHERE {}", change.table, where_key(change));
     let places = (1..=change.columns.len()).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
-    let columns = super::tables::list(&change.columns, "");
+    let columns = tables::list(&change.columns, "");
     let insert = format!("INSERT INTO main.\"{}\" ({columns}) VALUES ({places})", change.table);
     for row in &change.rows {
         let changed =

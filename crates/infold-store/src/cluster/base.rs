@@ -49,8 +49,8 @@ pub(super) struct BaseHead {
     bytes: u64,
     /// The sequence of its first piece in the stream of bases.
     first: u64,
-    /// The hash over all shared rows.
-    pub(super) digest: String,
+    /// The hash over its pieces.
+    hash: String,
     /// The entry of the base before this one. What lies before it is removed from the log.
     before: u64,
 }
@@ -65,6 +65,16 @@ pub enum Trimmed {
         /// The entry's sequence.
         applied: u64,
     },
+}
+
+/// The pieces of a base, as they were published.
+#[derive(Default)]
+struct Pieces {
+    count: u64,
+    bytes: u64,
+    /// The sequence of the first one.
+    first: u64,
+    hasher: blake3::Hasher,
 }
 
 /// The way to the bases of a log.
@@ -150,6 +160,12 @@ impl Bases {
         since >= self.log.settings.trim_bytes.max(newest.map_or(0, |head| head.bytes))
     }
 
+    /// Removes the pieces of a base that has no head.
+    async fn remove_pieces(&self, name: &str) -> Result<(), StoreError> {
+        let of_base = format!("{}.{name}.*", self.head_subject());
+        self.handle().await?.purge().filter(of_base).await.map(|_| ()).map_err(|error| self.unreachable(&error))
+    }
+
     /// Removes what the newest base makes superfluous: older bases, and entries before the base before it.
     async fn remove_before(&self, head: &BaseHead) -> Result<(), StoreError> {
         let purge = |stream: stream::Stream, first: u64| async move {
@@ -162,13 +178,13 @@ impl Bases {
         Ok(())
     }
 
-    /// Publishes what comes in as pieces of a base. Returns how many there are, their bytes, and the first one's sequence.
+    /// Publishes what comes in as pieces of a base.
     async fn publish_pieces(
         &self,
         name: &str,
         batches: &mut mpsc::Receiver<TableChange>,
-    ) -> Result<(u64, u64, u64), StoreError> {
-        let (mut waiting, mut pieces, mut bytes, mut first) = (Vec::new(), 0, 0, 0);
+    ) -> Result<Pieces, StoreError> {
+        let (mut waiting, mut pieces) = (Vec::new(), Pieces::default());
         loop {
             let batch = batches.recv().await;
             let is_end = batch.is_none();
@@ -180,13 +196,14 @@ impl Bases {
             while waiting.len() >= self.log.part_bytes_max || (is_end && !waiting.is_empty()) {
                 let rest = waiting.split_off(waiting.len().min(self.log.part_bytes_max));
                 let piece = std::mem::replace(&mut waiting, rest);
-                bytes += piece.len() as u64;
-                let sequence = self.publish(self.piece_subject(name, pieces), HeaderMap::new(), piece).await?;
-                first = if pieces == 0 { sequence } else { first };
-                pieces += 1;
+                pieces.bytes += piece.len() as u64;
+                pieces.hasher.update(&piece);
+                let sequence = self.publish(self.piece_subject(name, pieces.count), HeaderMap::new(), piece).await?;
+                pieces.first = if pieces.count == 0 { sequence } else { pieces.first };
+                pieces.count += 1;
             }
             if is_end {
-                return Ok((pieces, bytes, first));
+                return Ok(pieces);
             }
         }
     }
@@ -222,15 +239,17 @@ impl Bases {
                 async move { stream.get_last_raw_message_by_subject(&subject).await }
             })
             .buffered(AT_ONCE);
-        let mut waiting: Vec<u8> = Vec::new();
+        let (mut waiting, mut hasher) = (Vec::new(), blake3::Hasher::new());
         while let Some(piece) = pieces.next().await {
-            waiting.extend_from_slice(&piece.map_err(|error| self.unreachable(&error))?.payload);
+            let piece = piece.map_err(|error| self.unreachable(&error))?.payload;
+            hasher.update(&piece);
+            waiting.extend_from_slice(&piece);
             while let Some(entry) = next_entry(&mut waiting) {
                 apply::apply(transaction, &LogEntry::decode(&entry)?)?;
             }
         }
         let chain = blake3::Hash::from_hex(&head.chain).ok();
-        let (Some(chain), true) = (chain, tables::digest(transaction)? == head.digest) else {
+        let (Some(chain), true) = (chain, hasher.finalize().to_hex().as_str() == head.hash) else {
             let problem = format!("has a base of entry {} that is damaged", head.applied);
             return Err(self.log.unfit(&problem, "remove the stream of bases if all machines have an index"));
         };
@@ -267,15 +286,33 @@ impl Store {
             return Ok(Trimmed::Nothing);
         }
         let (before, behind) = newest.map_or((0, 0), |(head, sequence)| (head.applied, sequence));
-        let head = self.publish_base(bases, before, behind).await?;
+        self.fresh().await?;
+        if self.read(apply::position).await?.applied <= before {
+            // There is nothing but barriers, which go with the entries before them.
+            self.inner.writer.run(|transaction| tables::touch(transaction)).await?;
+        }
+        let Some(head) = self.publish_base(bases, before, behind).await? else { return Ok(Trimmed::Nothing) };
         bases.remove_before(&head).await?;
         Ok(Trimmed::Based { applied: head.applied })
     }
 
     /// Publishes everything that this index has as a base. `before` is the entry of the base before it, and `behind` the
-    /// sequence of that one's head.
-    pub(super) async fn publish_base(&self, bases: &Bases, before: u64, behind: u64) -> Result<BaseHead, StoreError> {
-        let head = self.publish_rows(bases, before).await?;
+    /// sequence of that one's head. `None` if this index is not further than that one.
+    pub(super) async fn publish_base(
+        &self,
+        bases: &Bases,
+        before: u64,
+        behind: u64,
+    ) -> Result<Option<BaseHead>, StoreError> {
+        let name = random_name()?;
+        let published = self.publish_rows(bases, &name, before).await;
+        let head = match published {
+            Ok(head) if head.applied > before => head,
+            unusable => {
+                bases.remove_pieces(&name).await?;
+                return unusable.map(|_| None);
+            }
+        };
         let json = serde_json::to_vec(&head)
             .map_err(|error| StoreError::Unreadable { what: "head of a base", problem: error.to_string() })?;
         let mut headers = HeaderMap::new();
@@ -283,27 +320,34 @@ impl Store {
         headers.insert("Nats-Expected-Last-Subject-Sequence", behind.to_string().as_str());
         headers.insert(CHAIN, bases.seal(&json).as_str());
         bases.publish(bases.head_subject(), headers, json).await?;
-        Ok(head)
+        Ok(Some(head))
     }
 
-    async fn publish_rows(&self, bases: &Bases, before: u64) -> Result<BaseHead, StoreError> {
-        let name = random_name()?;
+    async fn publish_rows(&self, bases: &Bases, name: &str, before: u64) -> Result<BaseHead, StoreError> {
         let (batches, mut waiting) = mpsc::channel(BATCHES_WAITING);
         let reading = self.read(move |transaction| {
             let position = apply::position(transaction)?;
             transfer::send_rows(transaction, &batches)?;
-            Ok((position, tables::digest(transaction)?))
+            Ok(position)
         });
         let publishing = async {
-            let published = bases.publish_pieces(&name, &mut waiting).await;
+            let published = bases.publish_pieces(name, &mut waiting).await;
             // Whoever reads must not wait for a publication that has failed.
             waiting.close();
             published
         };
         let (read, published) = tokio::join!(reading, publishing);
-        let ((pieces, bytes, first), (position, digest)) = (published?, read?);
-        let chain = blake3::Hash::from_bytes(position.chain).to_hex().to_string();
-        let log = bases.log.name.clone();
-        Ok(BaseHead { name, log, applied: position.applied, chain, pieces, bytes, first, digest, before })
+        let (pieces, position) = (published?, read?);
+        Ok(BaseHead {
+            name: name.to_owned(),
+            log: bases.log.name.clone(),
+            applied: position.applied,
+            chain: blake3::Hash::from_bytes(position.chain).to_hex().to_string(),
+            pieces: pieces.count,
+            bytes: pieces.bytes,
+            first: pieces.first,
+            hash: pieces.hasher.finalize().to_hex().to_string(),
+            before,
+        })
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_nats::HeaderMap;
+use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::stream;
 
 use super::log::{Log, describe};
@@ -20,25 +21,44 @@ pub(super) const EVERY: Duration = Duration::from_secs(3);
 /// How long a machine believes itself on duty after it has asked for it. Less than the claim lasts.
 const BELIEVED: Duration = Duration::from_secs(7);
 
-/// Until when this machine is on duty, in milliseconds of its own clock that only goes forward.
+/// Whoever has not asked for so long whether this machine is on duty does not do what that is about any more.
+const WANTED: Duration = Duration::from_secs(10);
+
+/// Until when this machine is on duty, and until when somebody wants to know, in milliseconds of its own clock that only goes
+/// forward.
 pub(crate) struct Duty {
     began: Instant,
     until_ms: AtomicU64,
+    wanted_until_ms: AtomicU64,
 }
 
 impl Default for Duty {
     fn default() -> Self {
-        Self { began: Instant::now(), until_ms: AtomicU64::new(0) }
+        Self { began: Instant::now(), until_ms: AtomicU64::new(0), wanted_until_ms: AtomicU64::new(0) }
     }
 }
 
 impl Duty {
+    /// Whether this machine is on duty, for one who does what that is about, and will ask again.
+    pub(crate) fn ask(&self) -> bool {
+        self.wanted_until_ms.store(self.elapsed_ms(Instant::now() + WANTED), Ordering::SeqCst);
+        self.is_held()
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.elapsed_ms(Instant::now()) < self.wanted_until_ms.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn is_held(&self) -> bool {
         self.elapsed_ms(Instant::now()) < self.until_ms.load(Ordering::SeqCst)
     }
 
     fn hold_from(&self, asked: Instant) {
         self.until_ms.store(self.elapsed_ms(asked + BELIEVED), Ordering::SeqCst);
+    }
+
+    fn give_back(&self) {
+        self.until_ms.store(0, Ordering::SeqCst);
     }
 
     fn elapsed_ms(&self, at: Instant) -> u64 {
@@ -68,6 +88,12 @@ impl Claims {
                 self.last = acknowledged.sequence;
                 duty.hold_from(asked);
             }
+            Ok(Err(error)) if error.kind() == PublishErrorKind::StreamNotFound => {
+                self.last = 0;
+                if let Err(error) = make_stream(log).await {
+                    tracing::warn!(%error, "the stream of claims is gone, and cannot be made again");
+                }
+            }
             // The claim has lapsed, or is another machine's: it is free when there is none at all.
             Ok(Err(error)) => {
                 tracing::debug!(problem = describe(&error), "the duty is another machine's");
@@ -81,15 +107,17 @@ impl Claims {
 
 impl Claims {
     /// Gives the duty back, if this machine has it, so that another one need not wait until the claim lapses.
-    pub(super) async fn release(&self, log: &Log, duty: &Duty) {
-        if self.last == 0 || !duty.is_held() {
+    pub(super) async fn release(&mut self, log: &Log, duty: &Duty) {
+        let last = std::mem::take(&mut self.last);
+        if last == 0 || !duty.is_held() {
             return;
         }
+        duty.give_back();
         let wait = Duration::from_millis(log.settings.attempt_ms);
         let released = tokio::time::timeout(wait, async {
             // Without an answer the claim lapses by itself.
             if let Ok(stream) = log.context.get_stream(stream_name(log)).await {
-                let _ = stream.delete_message(self.last).await;
+                let _ = stream.delete_message(last).await;
             }
         });
         let _ = released.await;

@@ -12,8 +12,10 @@ use crate::StoreError;
 const FORMAT: u8 = 1;
 /// zstd's level. Entries are small, and somebody waits for them.
 const LEVEL: i32 = 1;
-/// The longest entry that is taken apart, in bytes.
+/// The longest entry that is written and read, in bytes, before it is packed.
 const BYTES_MAX: usize = 512 * 1024 * 1024;
+/// The same, packed: what cannot be packed becomes a little longer.
+pub(super) const PACKED_BYTES_MAX: usize = BYTES_MAX + BYTES_MAX / 64;
 
 /// What one transaction changed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -88,6 +90,9 @@ impl ToSql for Cell {
 impl LogEntry {
     pub(super) fn encode(&self) -> Result<Vec<u8>, StoreError> {
         let plain = postcard::to_stdvec(self).map_err(|error| unreadable(&error))?;
+        if plain.len() > BYTES_MAX {
+            return Err(StoreError::TooLong { bytes: plain.len(), bytes_max: BYTES_MAX });
+        }
         let packed = zstd::bulk::compress(&plain, LEVEL).map_err(|error| unreadable(&error))?;
         let mut bytes = Vec::with_capacity(packed.len() + 9);
         bytes.push(FORMAT);

@@ -8,15 +8,13 @@ use async_nats::jetstream::stream::{LastRawMessageErrorKind, RawMessageErrorKind
 use futures::StreamExt;
 
 use super::apply::Position;
-use super::entry::LogEntry;
+use super::entry::{LogEntry, PACKED_BYTES_MAX};
 use super::log::{Log, PAUSE, describe};
 use super::publish::{CHAIN, ChainKey, PART};
 use crate::StoreError;
 
 /// How many messages are asked for at once.
 const AT_ONCE: usize = 32;
-/// The longest entry that is put together from parts, in bytes.
-const BYTES_MAX: usize = 512 * 1024 * 1024;
 /// How many messages that servers said they had stored are held until their turn comes.
 const RECEIVED_MAX: usize = 256;
 
@@ -62,6 +60,11 @@ impl StoredMessages {
         Some(sequence)
     }
 
+    /// The chain of a message that was received and not used yet.
+    pub(super) fn chain_of(&self, sequence: u64) -> Option<&str> {
+        self.0.get(&sequence).map(|message| message.chain.as_str())
+    }
+
     /// The first message from `first` to `last`, if it goes on from where the log was read to. There is no other entry before it then.
     fn take_next(&mut self, reading: &EntryReader<'_>, first: u64, last: u64) -> Option<LogMessage> {
         self.0 = self.0.split_off(&first);
@@ -105,7 +108,7 @@ impl<'a> EntryReader<'a> {
             self.next_part = 1;
             self.bytes.clear();
         }
-        let fits = part == self.next_part && self.bytes.len() + message.payload.len() <= BYTES_MAX;
+        let fits = part == self.next_part && self.bytes.len() + message.payload.len() <= PACKED_BYTES_MAX;
         self.next_part = if fits { part + 1 } else { usize::MAX };
         if !fits {
             self.end(None);

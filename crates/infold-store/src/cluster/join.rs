@@ -11,30 +11,30 @@ use crate::StoreError;
 /// Checks an index against the log, or makes a new one the log's. Returns how far it has come.
 pub(super) async fn join(log: &Log, connection: &mut Connection) -> Result<Position, StoreError> {
     let position = read_position(log, connection)?;
-    check(log, &position).await?;
+    let newest = log.barrier().await?;
+    check(log, newest, &position).await?;
     Ok(position)
 }
 
-/// Checks that the log has what an index has.
-pub(super) async fn check(log: &Log, position: &Position) -> Result<(), StoreError> {
-    // What a quorum has agreed on just now lies behind everything that was ever acknowledged.
-    let newest = log.barrier().await?;
-    if newest <= position.applied {
-        let problem = format!(
-            "ends at {}, but this machine has seen entries up to {} acknowledged",
-            newest - 1,
-            position.applied
-        );
-        return Err(
-            log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md about a lost log")
-        );
-    }
+/// Checks that the log has what an index has. `newest` is a barrier: what a quorum has agreed on just now lies behind
+/// everything that was ever acknowledged.
+pub(super) async fn check(log: &Log, newest: u64, position: &Position) -> Result<(), StoreError> {
+    check_end(log, newest, position.applied)?;
     check_last(log, position).await?;
     // Of a log that was trimmed some entries are kept.
     if log.seen().await?.first_sequence > FIRST && !log.has_entries().await? {
         return Err(log.unfit("was begun anew, and that was not finished", "run `infold store republish` again"));
     }
     Ok(())
+}
+
+/// Checks that a barrier lies behind what this machine has seen.
+pub(super) fn check_end(log: &Log, newest: u64, seen: u64) -> Result<(), StoreError> {
+    if newest > seen {
+        return Ok(());
+    }
+    let problem = format!("ends at {}, but this machine has seen entries up to {seen} acknowledged", newest - 1);
+    Err(log.unfit(&problem, "put a newer copy of the servers' files back, or see docs/cluster.md about a lost log"))
 }
 
 /// How far an index has come that has entries of some log.
@@ -75,11 +75,14 @@ async fn check_last(log: &Log, position: &Position) -> Result<(), StoreError> {
     }
     // What is so far behind that it was removed from the log gets a base.
     let Some(found) = log.message(position.applied).await? else { return Ok(()) };
-    let chain = blake3::Hash::from_bytes(position.chain).to_hex();
-    let is_same = found.headers.get(super::publish::CHAIN).is_some_and(|value| value.as_str() == chain.as_str());
-    if is_same {
-        return Ok(());
+    match found.headers.get(super::publish::CHAIN) {
+        Some(chain) if position.has_chain(chain.as_str()) => Ok(()),
+        Some(_) | None => Err(differs(log, position)),
     }
+}
+
+/// The log has another entry in the place of the last one that the index has.
+pub(super) fn differs(log: &Log, position: &Position) -> StoreError {
     let problem = format!("has another entry at {} than the one that this machine has seen there", position.applied);
-    Err(log.unfit(&problem, "the log was put back from an old copy: see docs/cluster.md about a lost log"))
+    log.unfit(&problem, "the log was put back from an old copy: see docs/cluster.md about a lost log")
 }

@@ -1,6 +1,7 @@
 //! The connection to the servers that keep the shared log.
 
 use std::collections::HashMap;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::{self, stream};
@@ -91,11 +92,26 @@ impl Log {
         }
     }
 
-    /// Makes a stream beside the log, if it is not there.
+    /// Makes a stream beside the log, if it is not there. One that lies beside another log is refused.
     pub(super) async fn make_beside(&self, config: stream::Config) -> Result<(), StoreError> {
+        let metadata = HashMap::from([(CLUSTER_NAME.to_owned(), self.name.clone())]);
+        let config = stream::Config { metadata, ..config };
         let until = self.deadline();
         loop {
-            let Err(error) = self.context.get_or_create_stream(config.clone()).await else { return Ok(()) };
+            let error = match self.context.get_or_create_stream(config.clone()).await {
+                Ok(stream) if stream.cached_info().config.metadata.get(CLUSTER_NAME) == Some(&self.name) => {
+                    return Ok(());
+                }
+                Ok(_) => {
+                    let problem = format!("has {} beside it, which is another log's", config.name);
+                    let remedy = format!(
+                        "if that is not needed, `nats stream rm {}`; or name another one with store.nats.stream",
+                        config.name
+                    );
+                    return Err(self.unfit(&problem, &remedy));
+                }
+                Err(error) => error,
+            };
             if Instant::now() >= until {
                 return Err(self.unreachable(describe(&error)));
             }
@@ -103,8 +119,11 @@ impl Log {
         }
     }
 
+    /// How long to try. Once the cluster is known to be out of reach, nobody waits as long again until it has answered.
     pub(super) fn deadline(&self) -> Instant {
-        Instant::now() + Duration::from_millis(self.settings.timeout_ms)
+        let is_known = self.state.state.lock().unwrap_or_else(PoisonError::into_inner).problem.is_some();
+        let wait = if is_known { self.settings.attempt_ms } else { self.settings.timeout_ms };
+        Instant::now() + Duration::from_millis(wait)
     }
 
     pub(super) fn unreachable(&self, problem: String) -> StoreError {

@@ -122,11 +122,14 @@ impl Log {
                 PublishErrorKind::MaxPayloadExceeded => {
                     return Err(self.unfit("refuses long messages", "set max_payload to 8MB on all servers"));
                 }
+                // Servers look for room before they look whether they have the message already.
+                _ if unanswered => {}
                 _ => self.refused(&error)?,
             }
-            if Instant::now() >= until {
-                let problem = describe(&error);
-                return Err(if unanswered { self.unknown(problem) } else { self.unreachable(problem) });
+            match Instant::now() >= until {
+                true if unanswered => return self.what_landed(from, &chain, until).await,
+                true => return Err(self.unreachable(describe(&error))),
+                false => {}
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -143,7 +146,11 @@ impl Log {
             acknowledged.await
         };
         match tokio::time::timeout(wait, published).await {
-            Ok(outcome) => outcome.map(|acknowledged| acknowledged.sequence),
+            Ok(Ok(acknowledged)) => {
+                note(&self.state, |state| state.problem = None);
+                Ok(acknowledged.sequence)
+            }
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(PublishError::new(PublishErrorKind::TimedOut)),
         }
     }
@@ -156,8 +163,8 @@ impl Log {
                 Ok(found) if found.headers.get(CHAIN).is_some_and(|value| value.as_str() == chain) => {
                     return Ok(Sent::Landed(found.sequence));
                 }
-                Ok(_) => return Ok(Sent::Moved),
-                // There is one. It is not stored yet, or this server does not have it yet.
+                Ok(_) => return self.what_removed(from).await,
+                // There may be one that is not stored yet, or that this server does not have yet.
                 Err(error) => describe(&error),
             };
             if Instant::now() >= until {
@@ -167,16 +174,22 @@ impl Log {
         }
     }
 
+    /// Another message follows `from` in the log: nothing else did before, unless it was removed since, after a long sleep.
+    async fn what_removed(&self, from: &Position) -> Result<Sent, StoreError> {
+        match self.seen().await {
+            Ok(seen) if seen.first_sequence <= from.applied + 1 => Ok(Sent::Moved),
+            Ok(_) => Err(self.unknown("the log was trimmed meanwhile".to_owned())),
+            Err(error) => Err(self.unknown(error.to_string())),
+        }
+    }
+
     /// Puts a message into the log that is no entry, and returns its sequence. A quorum of servers has agreed on it: whatever
     /// was acknowledged to anybody before this was called has a lower one.
     pub(super) async fn barrier(&self) -> Result<u64, StoreError> {
         let until = self.deadline();
         loop {
             let error = match self.attempt(self.barrier_subject(), HeaderMap::new(), bytes::Bytes::new()).await {
-                Ok(sequence) => {
-                    note(&self.state, |state| state.problem = None);
-                    return Ok(sequence);
-                }
+                Ok(sequence) => return Ok(sequence),
                 Err(error) => error,
             };
             self.refused(&error)?;
@@ -194,11 +207,12 @@ impl Log {
             Some(
                 ErrorCode::STREAM_STORE_FAILED
                 | ErrorCode::INSUFFICIENT_RESOURCES
+                | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED
                 | ErrorCode::STORAGE_RESOURCES_EXCEEDED,
             ) => {
                 let problem = describe(error);
-                let remedy = "give the servers more room on disk: raise the stream's max-bytes, or max_file_store in the \
-                              servers' configuration and restart them";
+                let remedy = "give the servers more room on disk: raise the stream's max-bytes or the account's limits, or \
+                              max_file_store in the servers' configuration and restart them";
                 Err(self.unfit(&format!("takes no more entries ({problem})"), remedy))
             }
             _ => Ok(()),

@@ -38,6 +38,8 @@ struct Replaceable {
     servers: Servers,
     name: String,
     position: Position,
+    /// Whether there is a stream, though it lacks something.
+    is_there: bool,
 }
 
 impl Store {
@@ -48,15 +50,18 @@ impl Store {
 
     /// Makes the log anew from this index, which was opened without its cluster. No machine may be working meanwhile.
     pub async fn republish(&self, settings: &ClusterSettings) -> Result<LostLog, StoreError> {
-        let Replaceable { lost, servers, name, position } = self.find_lost(settings).await?;
+        let Replaceable { lost, servers, name, position, is_there } = self.find_lost(settings).await?;
         let context = servers.context.clone();
-        remove(&context, settings, &settings.stream).await?;
+        if is_there {
+            remove(&context, settings, &settings.stream).await?;
+        }
         let log = servers.make(&name, position.applied + GAP).await?;
         check_name(&log, &name)?;
         remove(&context, settings, &base::stream_name(settings)).await?;
         let key = ChainKey::of(self.secret());
         let head = self.publish_base(&Bases::reach(&log, &key).await?, 0, 0).await?;
-        if (head.applied, &head.digest) != (position.applied, &lost.digest) {
+        let digest = self.shared_digest().await?;
+        if head.is_none_or(|head| head.applied != position.applied) || digest != lost.digest {
             return Err(log.unfit("was not made anew: the index changed meanwhile", "stop infold here, and try again"));
         }
         // Documents were published up to an event that may never have happened now. They follow from the new log.
@@ -79,12 +84,14 @@ impl Store {
             ));
         };
         let servers = Servers::reach(settings, self.secret(), SharedState::default()).await?;
-        let problem = match servers.find().await? {
+        let stream = servers.find().await?;
+        let is_there = stream.is_some();
+        let problem = match stream {
             None => format!("the stream {} does not exist", settings.stream),
             Some(stream) => self.problem(&servers, stream, &name, &position).await?,
         };
         let lost = LostLog { problem, applied: position.applied, digest };
-        Ok(Replaceable { lost, servers, name, position })
+        Ok(Replaceable { lost, servers, name, position, is_there })
     }
 
     /// What a log lacks that is there.
@@ -97,7 +104,9 @@ impl Store {
     ) -> Result<String, StoreError> {
         let log = servers.clone().log(stream)?;
         check_name(&log, name)?;
-        match join::check(&log, position).await {
+        // Servers that take nothing now, because they are full or out of reach, have lost nothing.
+        let newest = log.barrier().await?;
+        match join::check(&log, newest, position).await {
             Ok(()) => {
                 let problem = format!("has everything that this machine has, up to entry {}", position.applied);
                 Err(log.unfit(&problem, "nothing has to be done"))

@@ -18,9 +18,12 @@ const OWN: [&str; 8] = [
     "requests",
 ];
 /// Columns of shared tables that each machine has for itself.
-const OWN_COLUMNS: [(&str, &str); 2] = [("instance", "secret"), ("instance", "touched")];
+const OWN_COLUMNS: [(&str, &str); 2] = [(FIRST, "secret"), (FIRST, "touched")];
 /// The index of memories' words. Its rows are seen where SQLite keeps them, and written through the index.
 const WORDS: (&str, &str) = ("memory_words_content", "memory_words");
+
+/// The table with the row that every database begins with.
+pub(super) const FIRST: &str = "instance";
 
 /// A table that machines share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +54,11 @@ pub(super) fn shared(connection: &Connection) -> Result<Vec<SharedTable>, StoreE
     }
     shared.extend(words(connection)?);
     Ok(shared)
+}
+
+/// Whether machines have something for themselves in a shared table's rows.
+pub(super) fn has_own_columns(table: &str) -> bool {
+    OWN_COLUMNS.iter().any(|(of, _)| *of == table)
 }
 
 struct TableColumn {
@@ -118,7 +126,7 @@ fn words(connection: &Connection) -> Result<Option<SharedTable>, StoreError> {
 
 /// Whether no shared table has a row, apart from the one that every database begins with.
 pub(super) fn is_empty(connection: &Connection) -> Result<bool, StoreError> {
-    for table in shared(connection)?.iter().filter(|table| table.source != "instance") {
+    for table in shared(connection)?.iter().filter(|table| table.source != FIRST) {
         let sql = format!("SELECT EXISTS (SELECT 1 FROM main.\"{}\")", table.source);
         if connection.query_row(&sql, [], |row| row.get(0))? {
             return Ok(false);
@@ -127,11 +135,17 @@ pub(super) fn is_empty(connection: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Changes nothing, in a way that an entry comes of it.
+pub(super) fn touch(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute("UPDATE instance SET floor = floor", [])?;
+    Ok(())
+}
+
 /// Removes all shared rows, apart from the one that every database begins with.
 pub(super) fn clear(connection: &Connection) -> Result<(), StoreError> {
     // Rows that refer to each other may go in any order.
     connection.pragma_update(None, "defer_foreign_keys", "ON")?;
-    for table in shared(connection)?.iter().filter(|table| table.source != "instance") {
+    for table in shared(connection)?.iter().filter(|table| table.source != FIRST) {
         connection.execute(&format!("DELETE FROM main.\"{}\"", table.target), [])?;
     }
     Ok(())

@@ -34,20 +34,21 @@ impl Store {
         if self.secret() != other.secret() {
             return Err(differs("has another key", "copy infold.key first: `infold store key`"));
         }
-        self.check_has_all_sessions_of(other).await?;
+        self.check_has_all_rows_of(other).await?;
         let (batches, mut waiting) = mpsc::channel(BATCHES_WAITING);
         let reading = self.read(move |transaction| send_rows(transaction, &batches));
-        let mut copied = Copied::default();
-        let writing = async {
+        // Whoever reads waits no longer once this has failed.
+        let writing = async move {
+            let mut copied = Copied::default();
             while let Some(batch) = waiting.recv().await {
                 copied.rows += batch.rows.len() as u64;
                 copied.written += other.inner.writer.run(move |transaction| write_missing(transaction, &batch)).await?;
                 said(copied.rows);
             }
-            Ok(())
+            Ok(copied)
         };
-        let (read, written): (Result<(), StoreError>, Result<(), StoreError>) = tokio::join!(reading, writing);
-        written?;
+        let (read, written): (Result<(), StoreError>, Result<Copied, StoreError>) = tokio::join!(reading, writing);
+        let copied = written?;
         read?;
         let (here, there) = (self.shared_digest().await?, other.shared_digest().await?);
         if here != there {
@@ -56,17 +57,25 @@ impl Store {
         Ok(Copied { digest: here, ..copied })
     }
 
-    /// Refuses another store that has something of its own.
-    async fn check_has_all_sessions_of(&self, other: &Self) -> Result<(), StoreError> {
-        let sessions = |transaction: &Transaction<'_>| -> Result<Vec<String>, StoreError> {
-            let mut statement = transaction.prepare("SELECT id FROM sessions ORDER BY id")?;
-            Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    /// Refuses another store that has something that this one has not, or has otherwise: it would be written over.
+    async fn check_has_all_rows_of(&self, other: &Self) -> Result<(), StoreError> {
+        let (batches, mut waiting) = mpsc::channel(BATCHES_WAITING);
+        let reading = other.read(move |transaction| send_rows(transaction, &batches));
+        let comparing = async move {
+            while let Some(batch) = waiting.recv().await {
+                let table = batch.table.clone();
+                let here = self.read(move |transaction| missing(transaction, &batch)).await?;
+                // The row that every database begins with says how far others have come.
+                if table != tables::FIRST && !here.is_empty() {
+                    let remedy = "copy into one that has nothing: another store.nats.stream, or another data folder";
+                    return Err(differs(&format!("has something of its own ({table})"), remedy));
+                }
+            }
+            Ok(())
         };
-        let (here, there) = (self.read(sessions).await?, other.read(sessions).await?);
-        match there.iter().find(|id| here.binary_search(id).is_err()) {
-            None => Ok(()),
-            Some(_) => Err(differs("has sessions of its own", "copy into one that has none")),
-        }
+        let (read, compared): (Result<(), StoreError>, Result<(), StoreError>) = tokio::join!(reading, comparing);
+        compared?;
+        read
     }
 }
 
@@ -124,6 +133,15 @@ fn send_table(
 
 /// Writes the rows that are not there, or are different. Returns how many that were.
 fn write_missing(transaction: &Transaction<'_>, batch: &TableChange) -> Result<u64, StoreError> {
+    let rows = missing(transaction, batch)?;
+    let count = rows.len() as u64;
+    let change = TableChange { rows, ..batch.clone() };
+    apply::write_rows(transaction, &LogEntry { schema: schema::KNOWN, tables: vec![change] })?;
+    Ok(count)
+}
+
+/// The rows of a batch that are not there, or are different.
+fn missing(transaction: &Transaction<'_>, batch: &TableChange) -> Result<Vec<Vec<Cell>>, StoreError> {
     let sql =
         format!("SELECT {} FROM main.\"{}\" WHERE {}", list(&batch.columns, ""), batch.table, apply::where_key(batch));
     let mut missing = Vec::new();
@@ -140,8 +158,5 @@ fn write_missing(transaction: &Transaction<'_>, batch: &TableChange) -> Result<u
             missing.push(row.clone());
         }
     }
-    let count = missing.len() as u64;
-    let change = TableChange { rows: missing, ..batch.clone() };
-    apply::apply(transaction, &LogEntry { schema: schema::KNOWN, tables: vec![change] })?;
-    Ok(count)
+    Ok(missing)
 }

@@ -4,10 +4,10 @@
 //! A transaction is made on what the index has. If the log has moved on since, it is undone, the index is brought up to
 //! date, and the same writes are made again on that.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -16,7 +16,7 @@ use super::apply::{self, Position};
 use super::base::Bases;
 use super::capture::Capture;
 use super::documents::Documents;
-use super::follow::{ReadLog, StoredMessages};
+use super::follow::StoredMessages;
 use super::log::Log;
 use super::publish::{ChainKey, Published};
 use super::settings::ClusterSettings;
@@ -28,8 +28,6 @@ use crate::writer::{GROUP_MAX, WaitingWrite, WriterRequest};
 const UNDER_WAY: Duration = Duration::from_millis(2);
 /// How long an entry of several parts may rest before it counts as given up.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(1);
-/// How many messages are read before they are written to the index; more where an entry has more parts.
-const MESSAGES_AT_ONCE: u64 = 64;
 
 /// What it takes to join a cluster.
 pub(crate) struct Joining {
@@ -44,31 +42,35 @@ pub(crate) struct Joining {
 }
 
 /// An index, its log and the connection that writes to it.
-struct SharedWriter {
-    runtime: Runtime,
-    connection: Connection,
-    log: Log,
-    stored: async_nats::Subscriber,
-    capture: Capture,
-    chain_key: ChainKey,
-    received: StoredMessages,
+pub(super) struct SharedWriter {
+    pub(super) runtime: Runtime,
+    pub(super) connection: Connection,
+    pub(super) log: Log,
+    pub(super) stored: async_nats::Subscriber,
+    pub(super) capture: Capture,
+    pub(super) chain_key: ChainKey,
+    pub(super) received: StoredMessages,
     /// Up to which message the log was read.
-    read: u64,
+    pub(super) read: u64,
     /// What lies behind the last whole entry, if anything does.
-    unfinished: Option<Unfinished>,
+    pub(super) unfinished: Option<Unfinished>,
+    /// What shows that the log has lost what the index has. Nothing is answered or published any more then.
+    pub(super) lost: Option<StoreError>,
+    /// Which connection was made last before the log was seen to have what the index has.
+    pub(super) checked: Option<u64>,
     claims: duty::Claims,
     claim_at: tokio::time::Interval,
-    state: SharedState,
+    pub(super) state: SharedState,
 }
 
 /// The beginning of an entry whose rest is not there yet. Whoever writes it may be gone.
-struct Unfinished {
+pub(super) struct Unfinished {
     /// The position of the index before it.
-    after: Position,
+    pub(super) after: Position,
     /// The position behind what is there of it.
-    tail: Position,
+    pub(super) tail: Position,
     /// Since when there is no more of it.
-    since: Instant,
+    pub(super) since: Instant,
 }
 
 /// What the writer has to do next.
@@ -138,6 +140,8 @@ impl SharedWriter {
             received: StoredMessages::default(),
             read,
             unfinished: None,
+            lost: None,
+            checked: None,
             claims: duty::Claims::default(),
             claim_at,
             state,
@@ -168,12 +172,13 @@ impl SharedWriter {
                     return Some(requests);
                 }
                 Next::Stored(message) => self.follow(message),
-                Next::Claim => self.runtime.block_on(self.claims.claim(&self.log, &self.state.duty)),
+                Next::Claim => self.claim(),
             }
         }
     }
 
     fn serve(&mut self, requests: Vec<WriterRequest>) {
+        self.follow(None);
         let (mut writes, mut readers) = (Vec::new(), Vec::new());
         for request in requests {
             match request {
@@ -189,19 +194,42 @@ impl SharedWriter {
             }
         }
         if !writes.is_empty() {
-            let written = self.write(&mut writes);
-            if let Err(error) = &written {
-                tracing::error!(%error, writes = writes.len(), "a group of writes was not published");
-            }
-            for write in writes {
-                write.answer(written.clone());
-            }
+            self.write_all(writes);
+        }
+    }
+
+    /// Claims the duty, if there is somebody here to do it and the index can be kept up to date.
+    fn claim(&mut self) {
+        let last = self.state.state.lock().unwrap_or_else(PoisonError::into_inner).last;
+        let is_able = self.state.duty.is_wanted() && self.lost.is_none() && self.read_up_to(last).is_ok();
+        let (claims, duty) = (&mut self.claims, &self.state.duty);
+        self.runtime.block_on(async {
+            if is_able { claims.claim(&self.log, duty).await } else { claims.release(&self.log, duty).await }
+        });
+    }
+
+    /// Makes the writes, all in one entry if that is not too long, and answers them.
+    fn write_all(&mut self, mut writes: Vec<Box<dyn WaitingWrite>>) {
+        let written = self.write(&mut writes);
+        if matches!(written, Err(StoreError::TooLong { .. })) && writes.len() > 1 {
+            let rest = writes.split_off(writes.len() / 2);
+            self.write_all(writes);
+            self.write_all(rest);
+            return;
+        }
+        if let Err(error) = &written {
+            tracing::error!(%error, writes = writes.len(), "a group of writes was not published");
+        }
+        for write in writes {
+            write.answer(written.clone());
         }
     }
 
     /// Makes the writes and publishes what they change.
     fn write(&mut self, writes: &mut [Box<dyn WaitingWrite>]) -> Result<(), StoreError> {
+        self.check_log()?;
         let until = self.log.deadline();
+        let mut check_at = Instant::now() + GIVEN_UP_AFTER;
         while Instant::now() < until {
             if self.try_write(writes)? == Attempt::Done {
                 return Ok(());
@@ -212,6 +240,12 @@ impl SharedWriter {
             self.read_up_to(last)?;
             if self.read == before {
                 self.runtime.block_on(async { tokio::time::sleep(UNDER_WAY).await });
+            }
+            // The log may be refusing what is behind its end, because it has lost entries.
+            if self.read == before && Instant::now() >= check_at {
+                self.checked = None;
+                self.check_log()?;
+                check_at = Instant::now() + GIVEN_UP_AFTER;
             }
         }
         Err(StoreError::Busy)
@@ -247,112 +281,6 @@ impl SharedWriter {
                 Ok(Attempt::Done)
             }
             Published::Moved => Ok(Attempt::Moved),
-        }
-    }
-
-    /// Brings the index up to everything that was acknowledged to anybody before this was called.
-    fn make_fresh(&mut self) -> Result<(), StoreError> {
-        let barrier = self.runtime.block_on(self.log.barrier())?;
-        self.read_up_to(barrier - 1)?;
-        // The barrier itself is no entry. If what is before it was read, it is as good as read.
-        if self.read + 1 == barrier {
-            self.read = barrier;
-        }
-        Ok(())
-    }
-
-    /// Reads the log up to a message that it has.
-    fn read_up_to(&mut self, last: u64) -> Result<(), StoreError> {
-        let mut at_once = MESSAGES_AT_ONCE;
-        loop {
-            let from = self.position()?;
-            let read = self.read.max(from.applied);
-            if read >= last {
-                return Ok(());
-            }
-            let up_to = last.min(read + at_once);
-            let reading = self.log.entries(&self.chain_key, (&from, read, up_to), &mut self.received);
-            let Some(found) = self.runtime.block_on(reading)? else {
-                self.load_base(&from)?;
-                continue;
-            };
-            self.apply(&from, found)?;
-            let is_stuck = self.read == read;
-            if is_stuck && up_to == last {
-                // The rest of a long entry is still on its way.
-                return Ok(());
-            }
-            at_once = if is_stuck { at_once * 2 } else { MESSAGES_AT_ONCE };
-        }
-    }
-
-    /// Begins the index anew from the newest base, because what it needs is not in the log any more.
-    fn load_base(&mut self, from: &Position) -> Result<(), StoreError> {
-        let Some(bases) = self.state.bases.get() else { return Err(StoreError::Closed) };
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let position = self.runtime.block_on(bases.load(&transaction))?;
-        // A log that was made anew goes on from a base that an index may have already.
-        if position.applied < from.applied || (position.applied == from.applied && position != *from) {
-            let problem = format!(
-                "has a base of entry {}, but this machine has seen entries up to {} acknowledged",
-                position.applied, from.applied
-            );
-            return Err(self.log.unfit(&problem, "see docs/cluster.md about a lost log"));
-        }
-        let first = self.runtime.block_on(self.log.seen())?.first_sequence;
-        apply::move_to(&transaction, &position)?;
-        self.capture.forget(&transaction)?;
-        transaction.commit()?;
-        tracing::info!(applied = position.applied, "the index was begun anew from a base");
-        note(&self.state, |state| state.advance_to(position.applied));
-        self.read = position.applied.max(first.saturating_sub(1));
-        self.unfinished = None;
-        Ok(())
-    }
-
-    /// Writes to the index what was read behind `from`.
-    fn apply(&mut self, from: &Position, found: ReadLog) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process of this machine may have come further meanwhile.
-        let mut at = apply::position(&transaction)?;
-        let is_alone = at == *from;
-        for read in found.entries {
-            if read.position.applied <= at.applied {
-                continue;
-            }
-            if let Some(entry) = &read.entry {
-                apply::apply(&transaction, entry)?;
-            }
-            at = read.position;
-        }
-        apply::move_to(&transaction, &at)?;
-        self.capture.forget(&transaction)?;
-        transaction.commit()?;
-        note(&self.state, |state| state.advance_to(at.applied));
-        self.read = found.read;
-        let tail = found.tail;
-        self.unfinished = match self.unfinished.take() {
-            _ if !is_alone || tail.applied <= at.applied => None,
-            Some(known) if known.tail == tail => Some(known),
-            _ => Some(Unfinished { after: at, tail, since: Instant::now() }),
-        };
-        Ok(())
-    }
-
-    fn position(&mut self) -> Result<Position, StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
-        apply::position(&transaction)
-    }
-
-    /// Reads what a server says that it has stored, and what else has come in.
-    fn follow(&mut self, first: Option<async_nats::Message>) {
-        let mut last = first.and_then(|message| self.received.add(&message)).unwrap_or(0);
-        while let Some(Some(message)) = self.stored.next().now_or_never() {
-            last = last.max(self.received.add(&message).unwrap_or(0));
-        }
-        note(&self.state, |state| state.last = state.last.max(last));
-        if let Err(error) = self.read_up_to(last) {
-            tracing::warn!(%error, "what other machines wrote could not be read");
         }
     }
 }

@@ -181,7 +181,7 @@ impl Worker {
         let machine = self.machine(further);
         let url = machine.url();
         let calling = async {
-            let era = if self.number % 2 == 0 { Era::Modern } else { Era::Legacy };
+            let era = if self.number.is_multiple_of(2) { Era::Modern } else { Era::Legacy };
             let client = McpHttp::connect_with(self.common.http.clone(), &url, era).await.ok()?;
             let answer = client.call(tool, arguments).await.ok()?;
             if answer.is_ok() { answer.structured } else { None }

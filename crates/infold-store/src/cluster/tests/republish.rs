@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use async_nats::jetstream::stream;
 use tempfile::TempDir;
 
 use super::machines;
@@ -30,14 +31,14 @@ fn new_machine(of: &Path) -> TempDir {
 }
 
 /// Puts a log of the same name in place of the one that is there, without any entry.
-async fn lose_entries(shared: &ClusterSettings) {
+pub(super) async fn lose_entries(shared: &ClusterSettings) {
     let context = context(shared).await;
     let config = context.get_stream(&shared.stream).await.unwrap().cached_info().config.clone();
     context.delete_stream(&shared.stream).await.unwrap();
     context.create_stream(config).await.unwrap();
 }
 
-fn assert_unfit<T>(found: Result<T, StoreError>, words: &str) {
+pub(super) fn assert_unfit<T>(found: Result<T, StoreError>, words: &str) {
     match found {
         Err(StoreError::Unfit { problem, .. }) => assert!(problem.contains(words), "{problem}"),
         Err(error) => panic!("{error}"),
@@ -83,6 +84,23 @@ async fn all_machines_go_on_from_the_index_that_the_log_was_made_anew_from() {
     }
     let again = new_machine(one.path());
     assert!(has(&join(again.path(), &shared).unwrap(), "after-1-0").await);
+}
+
+#[tokio::test]
+async fn a_log_that_is_only_full_is_not_made_anew() {
+    let Some((one, _two, first, second)) = machines() else { return };
+    let shared = shared_cluster(one.path()).unwrap();
+    start_sessions(&first, "a", 3).await;
+    drop((first, second));
+    let context = context(&shared).await;
+    let info = context.get_stream(&shared.stream).await.unwrap().cached_info().clone();
+    let full = stream::Config { max_bytes: i64::try_from(info.state.bytes).unwrap() + 1, ..info.config.clone() };
+    context.update_stream(full).await.unwrap();
+    let index = alone(one.path());
+    assert_unfit(index.lost_log(&shared).await, "takes no more entries");
+    assert_unfit(index.republish(&shared).await, "takes no more entries");
+    let after = context.get_stream(&shared.stream).await.unwrap().cached_info().clone();
+    assert_eq!((after.created, after.state.last_sequence), (info.created, info.state.last_sequence));
 }
 
 #[tokio::test]

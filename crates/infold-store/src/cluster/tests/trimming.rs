@@ -81,6 +81,47 @@ async fn a_base_that_somebody_else_wrote_is_refused() {
 }
 
 #[tokio::test]
+async fn a_base_beside_a_new_log_is_refused() {
+    let Some((one, two, first, second)) = machines() else { return };
+    let shared = shared_cluster(one.path()).unwrap();
+    drop((first, second));
+    context(&shared).await.delete_stream(&shared.stream).await.unwrap();
+    for name in ["infold.db", "infold.db-wal", "infold.db-shm"] {
+        let _ = std::fs::remove_file(two.path().join(name));
+    }
+    let settings = crate::StoreSettings { cluster: Some(shared.clone()), ..settings() };
+    let Err(error) = Store::open(&two.path().join("infold.db"), &settings) else { panic!("it was opened") };
+    let error = error.to_string();
+    assert!(error.contains("which is another log's") && error.contains("nats stream rm"), "{error}");
+}
+
+#[tokio::test]
+async fn a_log_of_barriers_gets_one_base_and_an_index_that_is_behind_gives_none() {
+    let Some((one, _two, first, _second)) = machines() else { return };
+    let shared = shared_cluster(one.path()).unwrap();
+    let context = context(&shared).await;
+    start_sessions(&first, "a", 40).await;
+    assert!(matches!(first.trim_log().await.unwrap(), Trimmed::Based { .. }));
+    let barriers = async || {
+        for _ in 0..200 {
+            first.load(load_of("a-0", EndedBranches::Nothing)).await.unwrap();
+        }
+    };
+    barriers().await;
+    assert!(matches!(first.trim_log().await.unwrap(), Trimmed::Based { .. }));
+    assert_eq!(first.trim_log().await.unwrap(), Trimmed::Nothing);
+    barriers().await;
+    assert!(matches!(first.trim_log().await.unwrap(), Trimmed::Based { .. }));
+    let log = seen(&context, &shared.stream).await;
+    assert!(log.messages < 300, "barriers go with the entries before them: {log:?}");
+
+    let pieces = seen(&context, &format!("{}_BASE", shared.stream)).await.messages;
+    let bases = first.inner.cluster.as_ref().unwrap().bases.get().unwrap();
+    assert_eq!(first.publish_base(bases, log.last_sequence + 1, 0).await.unwrap(), None);
+    assert_eq!(seen(&context, &format!("{}_BASE", shared.stream)).await.messages, pieces);
+}
+
+#[tokio::test]
 async fn an_entry_that_its_machine_never_finished_stops_nobody() {
     let Some((one, _two, first, second)) = machines() else { return };
     start_sessions(&first, "a", 1).await;
