@@ -144,9 +144,11 @@ pub(super) fn read_remains(effect: ToolEffect, call: &CallBlock<'_>, remains: &s
     }
 }
 
-/// Whether the client has left an answer as it was: it is JSON from end to end. A refusal is, too.
+/// Whether the client has left an answer as it was: it is JSON to the end, from its beginning on or from where an object begins
+/// that the client has put words in front of. A refusal is, too.
 pub(super) fn is_whole(answer: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(answer).is_ok()
+    let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
+    is_json(answer) || answer.find('{').is_some_and(|begins| is_json(&answer[begins..]))
 }
 
 /// What `wanted` makes of the first object in a text that it accepts.

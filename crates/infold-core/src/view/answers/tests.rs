@@ -42,11 +42,13 @@ fn a_return_needs_a_word_that_it_folded() {
     assert!(act(ToolEffect::Return, &answer("false")).is_none());
     let refused = format!(r#"{{"code":"x","status":409,"message":"m","data":{{"branch_id":"{}"}}}}"#, id());
     assert!(act(ToolEffect::Return, &refused).is_none());
+    let behind_words = format!("Wall time: 0.0065 seconds\nOutput:\n{refused}");
+    assert!(act(ToolEffect::Return, &behind_words).is_none());
     // The id in the arguments alone makes no fold: the store has to know of it.
-    assert!(matches!(
-        act(ToolEffect::Return, "cleared"),
-        Some(Act::Return(ReturnAnswer { message: HandedOver::Gone, .. }))
-    ));
+    for cleared in ["cleared", "Output:\n{\"code\":\"x\",\"mess", "{\"code\":\"x\" [...] {\"branch_id\":\"b\"}}"] {
+        let act = act(ToolEffect::Return, cleared);
+        assert!(matches!(act, Some(Act::Return(ReturnAnswer { message: HandedOver::Gone, .. }))), "{cleared}");
+    }
 }
 
 #[test]

@@ -20,13 +20,17 @@ fn work() -> Work {
 async fn what_makes_a_fold_is_the_result_of_a_return_never_the_call() {
     for client in Client::ALL {
         let refused = calling("branch_return", |_| json!({"branch_id": FORGED, "message": "refused words"}));
-        let steps = [load_tools(), open_branch(&work()), read_file(&path(1)), refused, read_file(&path(2))];
-        let script = Script::new(steps).then([fold_branch(FOUND), Step::text("Done.")]);
+        // The branch's own, with a message that is too long.
+        let too_long = fold_branch(&"refused words ".repeat(4_000));
+        let steps = [load_tools(), open_branch(&work()), read_file(&path(1)), refused, too_long, read_file(&path(2))];
+        let script = Script::new(steps).then([fold_branch(FOUND), Step::text("Done."), Step::text("Yes.")]);
         let scene = Scene::start(script).await;
-        scene.agent(client, "refused-return").await.work(ASKED).await.unwrap();
+        let mut agent = scene.agent(client, "refused-return").await;
+        agent.work(ASKED).await.unwrap();
+        agent.work("And now?").await.unwrap();
 
         let branch = scene.branch_turns();
-        assert_eq!(branch.len(), 4, "{client:?}: a refused return folds nothing");
+        assert_eq!(branch.len(), 5, "{client:?}: a refused return folds nothing");
         assert!(branch[2].holds(&marker(1)), "{client:?}: the branch goes on:\n{}", branch[2].shape());
         let end = scene.main_turns().pop().unwrap();
         assert!(end.holds(FOUND) && !end.holds("refused words"), "{client:?}:\n{}", end.shape());
