@@ -173,6 +173,8 @@ pub(super) struct SessionCache {
     pub(super) taken: HashSet<(String, BlockKey)>,
     /// What its thread has said and shown.
     pub(super) mentioned: Mentioned,
+    /// Whether a request was sent since the last plan that could not be planned.
+    pub(super) went_unplanned: bool,
 }
 
 impl SessionCache {

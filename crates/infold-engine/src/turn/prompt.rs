@@ -182,6 +182,7 @@ impl Engine {
         known: &mut KnownSession,
     ) -> Result<(ViewPlan, Vec<String>), PlanningFault> {
         let plan = self.plan(turn, cache, known).await?;
+        let plan = self.restart_after_unplanned(turn, cache, known, plan).await?;
         if turn.purpose == Purpose::Count {
             return Ok((plan, Vec::new()));
         }

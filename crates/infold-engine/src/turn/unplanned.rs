@@ -8,7 +8,9 @@ use infold_core::Thread;
 use infold_core::record::WarningKind;
 use infold_core::view::{BlockKind, Edit, Reason, ViewPiece, ViewPlan};
 
+use super::Purpose;
 use super::cache::SessionCache;
+use super::identify::Identity;
 use super::known_session::KnownSession;
 use super::prompt::SentPrompt;
 use super::prompt::{AgentTurn, PlanningFault};
@@ -35,12 +37,38 @@ impl Engine {
             PlanningFault::Unplanned(kind) => kind,
         };
         self.inner.metrics.unplanned(kind);
+        cache.went_unplanned |= turn.purpose == Purpose::Send;
         let mut plan = self.unplanned(turn, cache, known).await?;
         self.scrub_words(turn, &mut plan, cache, known).await?;
         let mut prompt = SentPrompt::of(turn, plan);
         let warning = format!("the request could not be planned ({kind}) and went as it came");
         prompt.warnings.push((WarningKind::PlanningFailed, warning));
         Ok(prompt)
+    }
+
+    /// Restarts the thread of a request if earlier ones of its session could not be planned: reasoning that was made
+    /// meanwhile is bound to what was sent then.
+    pub(super) async fn restart_after_unplanned(
+        &self,
+        turn: &AgentTurn<'_>,
+        cache: &mut SessionCache,
+        known: &mut KnownSession,
+        plan: ViewPlan,
+    ) -> Result<ViewPlan, PlanningFault> {
+        if turn.purpose == Purpose::Count || !cache.went_unplanned {
+            return Ok(plan);
+        }
+        let restart = plan.restart_here.clone().filter(|_| known.has_edited);
+        let plan = match restart {
+            Some(restart) => {
+                let Identity { who, session, .. } = &turn.identity;
+                *known = self.store_restart(who, session, restart).await?;
+                self.plan(turn, cache, known).await?
+            }
+            None => plan,
+        };
+        cache.went_unplanned = false;
+        Ok(plan)
     }
 
     /// Decides what is sent of a request that could not be planned: all of it, with results as they were decided or
