@@ -3,6 +3,7 @@
 
 mod access;
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -34,6 +35,12 @@ pub fn settings(settings: &Settings) -> anyhow::Result<Option<ClusterSettings>> 
 }
 
 fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
+    if nats.servers.iter().any(|server| server.contains('@')) {
+        // It would be shown wherever the servers are named.
+        return Err(Refused::new("an address in store.nats.servers has a password in it")
+            .hint("set store.nats.user, and name a file with the password: store.nats.password_file")
+            .into());
+    }
     Ok(ClusterSettings {
         servers: nats.servers.clone(),
         access: access::read_access(nats)?,
@@ -50,28 +57,22 @@ fn cluster_settings(nats: &Nats) -> anyhow::Result<ClusterSettings> {
     })
 }
 
-/// Asks the servers' monitors whether every write is synced before it is acknowledged.
+/// Refuses servers of which nothing shows that they sync every write before they acknowledge it.
 fn check_sync(nats: &Nats) -> Result<(), Refused> {
-    let mut unknown = Vec::new();
-    for monitor in &nats.monitors {
-        match syncs_always(monitor, Duration::from_millis(nats.attempt_ms)) {
-            Ok(true) => {}
-            Ok(false) => {
-                return Err(Refused::new(format!(
-                    "the NATS server at {monitor} acknowledges writes before they are on disk"
-                ))
-                .hint("put `sync_interval: always` into the jetstream block of its configuration, and restart it"));
-            }
-            Err(problem) => unknown.push(format!("{monitor}: {problem}")),
-        }
-    }
+    let said = ask_monitors(nats)?;
     // Servers that are down now may be the ones that were checked before; those that answer decide.
-    let is_shown = nats.monitors.len() > unknown.len() && unknown.len() * 2 < nats.monitors.len();
+    let is_shown = said.servers.len() * 2 > nats.replicas && said.unknown.len() * 2 < nats.monitors.len();
     match nats.sync {
         ServerSync::Trust => Ok(()),
         ServerSync::Require if is_shown => Ok(()),
         ServerSync::Require => {
-            let why = if unknown.is_empty() { "store.nats.monitors is empty".to_owned() } else { unknown.join("; ") };
+            let why = match (nats.monitors.is_empty(), said.unknown.is_empty()) {
+                (true, _) => "store.nats.monitors is empty".to_owned(),
+                (false, false) => said.unknown.join("; "),
+                (false, true) => {
+                    format!("{} of {} servers are behind store.nats.monitors", said.servers.len(), nats.replicas)
+                }
+            };
             Err(Refused::new(format!("nothing shows that the NATS servers sync every write to disk ({why})")).hint(
                 "set store.nats.monitors to the servers' monitoring addresses, or store.nats.sync = \"trust\" if you have \
                  put `sync_interval: always` into their configuration",
@@ -80,13 +81,43 @@ fn check_sync(nats: &Nats) -> Result<(), Refused> {
     }
 }
 
-fn syncs_always(monitor: &str, wait: Duration) -> Result<bool, String> {
+/// What monitors say of the servers' disks.
+struct MonitorsSaid {
+    /// The servers that sync every write.
+    servers: BTreeSet<String>,
+    /// The monitors that say nothing, and why.
+    unknown: Vec<String>,
+}
+
+/// Asks the servers' monitors whether every write is synced before it is acknowledged. One that says no is refused.
+fn ask_monitors(nats: &Nats) -> Result<MonitorsSaid, Refused> {
+    let mut said = MonitorsSaid { servers: BTreeSet::new(), unknown: Vec::new() };
+    for monitor in &nats.monitors {
+        match server_behind(monitor, Duration::from_millis(nats.attempt_ms)) {
+            Ok((server, true)) => {
+                said.servers.insert(server);
+            }
+            Ok((_, false)) => {
+                return Err(Refused::new(format!(
+                    "the NATS server at {monitor} acknowledges writes before they are on disk"
+                ))
+                .hint("put `sync_interval: always` into the jetstream block of its configuration, and restart it"));
+            }
+            Err(problem) => said.unknown.push(format!("{monitor}: {problem}")),
+        }
+    }
+    Ok(said)
+}
+
+/// The id of the server behind a monitor, and whether it syncs every write.
+fn server_behind(monitor: &str, wait: Duration) -> Result<(String, bool), String> {
     let address = monitor.strip_prefix("http://").ok_or("not an http:// address")?.trim_end_matches('/');
     let answer = get(address, "/jsz?config=true", wait).map_err(|error| error.to_string())?;
     let (_, body) = answer.split_once("\r\n\r\n").ok_or("no HTTP answer")?;
     let found: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    let server = found.get("server_id").and_then(Value::as_str).ok_or("it is no NATS server")?;
     let config = found.get("config").ok_or("it has no JetStream")?;
-    Ok(config.get("sync_always").and_then(Value::as_bool).unwrap_or(false))
+    Ok((server.to_owned(), config.get("sync_always").and_then(Value::as_bool).unwrap_or(false)))
 }
 
 fn get(address: &str, path: &str, wait: Duration) -> std::io::Result<String> {
@@ -112,10 +143,14 @@ pub fn announce(engine: &Engine, nats: &Nats) {
 }
 
 /// Says whether what is acknowledged is on disk, and who says so.
-pub fn describe_sync(nats: &Nats) -> &'static str {
-    match nats.sync {
-        ServerSync::Require => "every write is synced, as the servers' monitors say",
-        ServerSync::Trust => "whether every write is synced was not checked (store.nats.sync = \"trust\")",
+pub fn describe_sync(nats: &Nats) -> String {
+    let trusted = "whether every write is synced was not checked (store.nats.sync = \"trust\")";
+    match (nats.sync, ask_monitors(nats)) {
+        (ServerSync::Trust, _) => trusted.to_owned(),
+        (ServerSync::Require, Ok(said)) => {
+            format!("every write is synced, as {} of {} servers say", said.servers.len(), nats.monitors.len())
+        }
+        (ServerSync::Require, Err(refused)) => refused.message().to_owned(),
     }
 }
 

@@ -40,7 +40,11 @@ async fn the_doctor_and_the_metrics_say_how_a_cluster_is() {
 
     let monitors = format!("store.nats.monitors={:?}", machines.cluster.monitor_urls());
     let found = doctors_word(&machines, &["store.nats.sync=require", &monitors]);
-    assert!(found["detail"].as_str().unwrap().contains("every write is synced, as"), "{found}");
+    assert!(found["detail"].as_str().unwrap().contains("every write is synced, as 3 of 3 servers say"), "{found}");
+    // One server that is named three times speaks for itself alone.
+    let one = machines.cluster.monitor_urls()[0].clone();
+    let found = doctors_word(&machines, &["store.nats.sync=require", &format!("store.nats.monitors={:?}", [&one; 3])]);
+    assert!(found["detail"].as_str().unwrap().contains("1 of 3 servers are behind store.nats.monitors"), "{found}");
 
     let url = format!("{}/metrics", machines.daemons[0].base_url());
     let http = reqwest::Client::builder().no_proxy().build().unwrap();

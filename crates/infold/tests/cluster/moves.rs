@@ -8,12 +8,15 @@ use serde_json::json;
 
 use super::machines::Machines;
 use crate::proxy::scene::{ASKED, marker, path, put_files, upstream};
+use crate::support::lines_about;
 
+/// A file that is replaced by a reference.
+const LONG: &str = "/p/long.txt";
 const FOUND: &str = "Nothing in these files is called.";
 
 fn script() -> Script {
     let work = Work::reading("Read four files", (1..=4).map(path), FOUND).budget_tokens(30_000);
-    let mut steps = vec![read_file(&path(11))];
+    let mut steps = vec![read_file(&path(11)), read_file(LONG)];
     steps.extend(branch_work(&work));
     steps.push(read_file(&path(12)));
     steps.push(Step::text("Nothing calls them."));
@@ -21,9 +24,11 @@ fn script() -> Script {
 }
 
 /// Plays the script; `daemons` take turns. Returns what the model was sent, with ids made equal.
-async fn played(model: &Model, daemons: &[String]) -> Vec<String> {
-    let mut agent = Agent::through(Client::ClaudeCode, &daemons[0], "moving").await.unwrap();
+async fn played(model: &Model, client: Client, daemons: &[String]) -> Vec<String> {
+    let session = format!("moving-{client:?}");
+    let mut agent = Agent::through(client, &daemons[0], &session).await.unwrap();
     put_files(&mut agent);
+    agent.file(LONG, &lines_about("the harbour", 60_000));
     agent.say(ASKED);
     for turn in 0.. {
         agent.reconnect(&daemons[turn % daemons.len()]).await.unwrap();
@@ -36,13 +41,14 @@ async fn played(model: &Model, daemons: &[String]) -> Vec<String> {
         agent.answer(&said).await.unwrap();
     }
     assert_eq!(model.broken(), Vec::<String>::new());
-    model.turns().iter().map(|turn| without_ids(&String::from_utf8_lossy(&turn.bytes))).collect()
+    let turns = model.turns().into_iter().filter(|turn| turn.session == session);
+    turns.map(|turn| without_ids(&String::from_utf8_lossy(&turn.bytes))).collect()
 }
 
 /// Branch ids and times are made anew in each run, and the model's seals and call ids follow from them.
 fn without_ids(body: &str) -> String {
     let ids =
-        regex::Regex::new(r"br_[0-9a-f-]{36}|seal1\.[0-9a-f.]+|toolu_[0-9a-f]+|\d{4}-\d\d-\d\dT[0-9:.]+Z").unwrap();
+        regex::Regex::new(r"(br|res)_[0-9a-f-]{36}|seal1\.[0-9a-f.]+|(toolu|call|fc|rs|msg|tsc|chatcmpl)_[0-9a-f]+|\d{4}-\d\d-\d\dT[0-9:.]+Z").unwrap();
     ids.replace_all(body, "ID").into_owned()
 }
 
@@ -51,20 +57,27 @@ async fn a_session_that_moves_between_three_machines_sends_the_same_bytes() {
     let model = Model::start(script()).await.unwrap();
     let Some(machines) = Machines::start(3, |setup| upstream(setup, model.base_url())).await else { return };
     let urls: Vec<String> = machines.daemons.iter().map(|daemon| daemon.base_url().to_owned()).collect();
-    let moved = played(&model, &urls).await;
-    assert!(moved.last().unwrap().contains(FOUND) && !moved.last().unwrap().contains(&marker(1)));
-
     let alone = Model::start(script()).await.unwrap();
     let daemon = upstream(crate::support::roomy(), alone.base_url()).start().await.unwrap();
-    let stayed = played(&alone, &[daemon.base_url().to_owned()]).await;
-    assert_eq!(moved.len(), stayed.len());
-    for (turn, (moved, stayed)) in moved.iter().zip(&stayed).enumerate() {
-        let same = moved.bytes().zip(stayed.bytes()).take_while(|(one, other)| one == other).count();
-        let from = |body: &str| {
-            String::from_utf8_lossy(&body.as_bytes()[same.saturating_sub(80)..]).chars().take(400).collect::<String>()
-        };
-        assert!(moved == stayed, "request {turn}\nmoved:  {}\nstayed: {}", from(moved), from(stayed));
+    for client in Client::ALL {
+        let moved = played(&model, client, &urls).await;
+        let last = moved.last().unwrap();
+        assert!(last.contains(FOUND) && last.contains("read_result") && !last.contains(&marker(1)), "{last}");
+
+        let stayed = played(&alone, client, &[daemon.base_url().to_owned()]).await;
+        assert_eq!(moved.len(), stayed.len());
+        for (turn, (moved, stayed)) in moved.iter().zip(&stayed).enumerate() {
+            assert_same(&format!("{client:?}, request {turn}"), moved, stayed);
+        }
     }
+}
+
+fn assert_same(what: &str, moved: &str, stayed: &str) {
+    let same = moved.bytes().zip(stayed.bytes()).take_while(|(one, other)| one == other).count();
+    let from = |body: &str| {
+        String::from_utf8_lossy(&body.as_bytes()[same.saturating_sub(80)..]).chars().take(400).collect::<String>()
+    };
+    assert!(moved == stayed, "{what}\nmoved:  {}\nstayed: {}", from(moved), from(stayed));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,6 +58,11 @@ async fn what_is_wrong_with_a_cluster_is_said_with_what_to_do() {
     assert_refused(&status(&server, &folder, &[nobody]), &["cannot be reached", "store.backend"]);
     assert_refused(&status(&server, &folder, &["store.nats.user=somebody"]), &["authorization violation"]);
 
+    let exposed = "store.nats.servers=[\"nats://infold:hunter2@127.0.0.1:1\"]";
+    let said = status(&server, &folder, &[exposed]);
+    assert_refused(&said, &["has a password in it", "store.nats.password_file"]);
+    assert!(!String::from_utf8_lossy(&said.stderr).contains("hunter2"));
+
     let client = server.client().await.unwrap();
     let context = async_nats::jetstream::new(client);
     let of_others = |name: &str, allow_direct: bool| async_nats::jetstream::stream::Config {

@@ -6,16 +6,23 @@ use std::time::Instant;
 
 use async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use futures::{StreamExt, TryStreamExt};
+use infold_testkit::agent::{Agent, Client};
+use infold_testkit::model::work::{Work, branch_work};
+use infold_testkit::model::{Model, Script, Step};
 use memchr::memmem;
 use serde_json::json;
 
 use super::machines::Machines;
+use crate::proxy::scene::upstream;
 use crate::support::{Database, PATIENCE, POLL, Program, Secret, files_below, lines_about, secrets};
 
 /// What every packed text begins with.
 const PACKED: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// How deep something packed may lie in something packed: a text in a row of an entry.
 const DEPTH_MAX: usize = 3;
+/// Files that an agent reads.
+const SHORT: &str = "/p/short.txt";
+const LONG: &str = "/p/long.txt";
 /// What has no secret in it must be found, or the search finds nothing.
 const PLAIN: &str = "quitewellvisible";
 
@@ -56,6 +63,30 @@ async fn plant(planted: &[Secret], one: &Program, other: &Program) {
     other.done("context_branch", opening.clone()).await.unwrap();
     let returning = json!({"project_path": opening["project_path"], "message": text});
     one.done("context_return", returning).await.unwrap();
+}
+
+/// Has an agent come upon secrets, behind the proxies of both machines.
+async fn plant_behind_proxies(planted: &[Secret], one: &Program, other: &Program) {
+    let text: String = planted.iter().map(|secret| format!("the {} one: {}\n", secret.kind, secret.text)).collect();
+    let mut agent = Agent::through(Client::ClaudeCode, one.daemon.base_url(), "agent").await.unwrap();
+    agent.file(SHORT, &text);
+    agent.file(LONG, &format!("{}{text}{}", lines_about("the harbour", 50_000), lines_about("after", 10_000)));
+    agent.say(&format!("Look around: {}", planted[0].text));
+    for turn in 0.. {
+        agent.reconnect([one, other][turn % 2].daemon.base_url()).await.unwrap();
+        let said = agent.turn().await.unwrap();
+        if said.calls.is_empty() {
+            break;
+        }
+        agent.answer(&said).await.unwrap();
+    }
+}
+
+/// A model that reads both files in a branch, and returns the secrets that it was asked with.
+fn careless(planted: &[Secret]) -> Script {
+    let message = format!("{PLAIN}: {}", planted[1].text);
+    let work = Work::reading(&format!("{PLAIN} {}", planted[2].text), [SHORT, LONG].map(str::to_owned), &message);
+    Script::new(branch_work(&work)).then([Step::text(&format!("It is {}.", planted[3].text))])
 }
 
 /// Every message that the servers keep, with its subject and headers.
@@ -103,32 +134,35 @@ async fn places<'a>(texts: &[&'a str], machines: &Machines, programs: &[Program]
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_are_in_no_message_object_or_file_of_the_servers() {
-    let Some(mut machines) = Machines::start(2, |setup| setup.set("telemetry.log_level", "trace")).await else {
-        return;
-    };
-    let programs = machines.programs().await;
     let planted = secrets(16);
+    let model = Model::start(careless(&planted)).await.unwrap();
+    let change = |setup| upstream(setup, model.base_url()).set("telemetry.log_level", "trace");
+    let Some(mut machines) = Machines::start(2, change).await else { return };
+    let programs = machines.programs().await;
     plant(&planted, &programs[0], &programs[1]).await;
+    plant_behind_proxies(&planted, &programs[0], &programs[1]).await;
     until_documented(&machines).await;
 
     let mut texts: Vec<&str> = planted.iter().map(Secret::core).collect();
     texts.push(PLAIN);
     let (plain, secret): (Vec<_>, Vec<_>) =
         places(&texts, &machines, &programs).await.into_iter().partition(|(text, _)| *text == PLAIN);
-    for place in ["message INFOLD infold.", "message INFOLD_STATE sessions.", "/store/jetstream/", "table branches"] {
+    let agents = "message INFOLD_STATE sessions.local.no-project.agent.";
+    let places = ["message INFOLD infold.", "message INFOLD_STATE sessions.", agents, "/store/jetstream/", "table branches"];
+    for place in places {
         assert!(plain.iter().any(|(_, seen)| seen.contains(place)), "nothing at all is seen in {place}: {plain:?}");
     }
     assert_eq!(secret, Vec::new());
 }
 
-/// Waits until what other programs can watch has come to the second fold.
+/// Waits until what other programs can watch has come to the folds in all three sessions.
 async fn until_documented(machines: &Machines) {
     let context = async_nats::jetstream::new(machines.cluster.client().await.unwrap());
     let stream = context.get_stream("INFOLD_STATE").await.unwrap();
     let begun = Instant::now();
     loop {
         let folded = stream.info_with_subjects("sessions.*.*.*.events.branch.folded").await.unwrap();
-        if folded.try_collect::<Vec<_>>().await.unwrap().len() == 2 {
+        if folded.try_collect::<Vec<_>>().await.unwrap().len() == 3 {
             return;
         }
         assert!(begun.elapsed() < PATIENCE, "the folds are not seen");

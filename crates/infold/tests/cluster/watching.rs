@@ -54,6 +54,25 @@ async fn another_program_watches_a_project_and_sees_its_branches_in_order() {
     let (about, document) = next(&mut watched).await;
     assert_eq!((about.as_str(), &document["active_branch_id"]), ("meta.session_state", &Value::Null));
 
+    // A branch that is opened again is active, and those that were opened after it no longer count.
+    let later = json!({"description": "Look again", "prompt": "Use grep", "project_path": "/srv/app"});
+    let later = client.call("context_branch", later).await.unwrap().text_field("branch_id");
+    let back = json!({"branch_id": branch, "project_path": "/srv/app"});
+    assert!(other.call("context_rollback", back).await.unwrap().is_ok());
+    let mut last = std::collections::BTreeMap::new();
+    while last.get(&branch) != Some(&json!("active")) || last.get(&later) != Some(&json!("discarded")) {
+        let (about, document) = next(&mut watched).await;
+        if let Some(id) = about.strip_prefix("branches.") {
+            assert_eq!(document["id"], id, "{document}");
+            last.insert(id.to_owned(), document["status"].clone());
+        }
+    }
+    let (about, document) = next(&mut watched).await;
+    assert_eq!((about.as_str(), &document["active_branch_id"]), ("meta.session_state", &json!(branch)));
+    let returning = json!({"message": "Found four patterns", "project_path": "/srv/app"});
+    assert!(other.call("context_return", returning).await.unwrap().is_ok());
+    while next(&mut watched).await.1["summary"] != "Found four patterns" {}
+
     // Whoever comes later finds the newest state of each branch, and all events.
     let stream = async_nats::jetstream::new(watcher).get_stream("INFOLD_STATE").await.unwrap();
     let kept = stream.get_last_raw_message_by_subject(&first.subject).await.unwrap();
