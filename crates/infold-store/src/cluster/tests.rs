@@ -5,6 +5,7 @@ mod losing;
 mod republish;
 mod transfer;
 mod trimming;
+mod unanswered;
 
 use std::path::Path;
 
