@@ -53,7 +53,7 @@ pub use transfer::{EXPORT_TYPE, ImportMemories, ImportMode, MemoriesImported};
 #[derive(Default)]
 pub(crate) struct Learning {
     /// Held by whoever learns.
-    turn: Mutex<()>,
+    turn: Mutex<learning::PassedEnds>,
     /// Notified when a branch has ended.
     ended: Notify,
     /// Notified when a model is to be asked about an end.

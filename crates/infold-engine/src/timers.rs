@@ -137,6 +137,7 @@ impl Engine {
         let timers = self.inner.settings.timers;
         // A session with ends that wait to be learnt from does not lapse.
         self.log(self.learn().await);
+        self.log(self.store_passed_ends().await);
         self.inner.store.sweep_requests(now_ms.saturating_sub(timers.retention_ms)).await?;
         let sweep = Sweep {
             active_before_ms: now_ms.saturating_sub(timers.live_ms),

@@ -6,7 +6,7 @@ use infold_core::memory::{
     BranchWork, FileUse, Lesson, LessonDraft, LessonSource, Memory, MemoryId, MemoryKind, MemoryState, ProjectKey,
     SeenFile, Trust, WorkPlace,
 };
-use infold_store::{AnswerLearnt, LearnStep, LearnWrite, Trajectory, WaitingAsk};
+use infold_store::{AnswerLearnt, LearnWrite, Trajectory, WaitingAsk};
 
 use super::learning::{TaughtBy, kept_in, marks_of, operations_in};
 use crate::{Engine, Error};
@@ -29,13 +29,8 @@ impl Engine {
         for _ in 0..DECIDED_MAX {
             let _one_at_a_time = self.inner.learning.turn.lock().await;
             let from = self.inner.store.outbox(0).await?.from;
-            let step = LearnStep {
-                from,
-                to: from,
-                writes: self.answer_writes(&waiting, trajectory, &lessons).await?,
-                memories_max: self.inner.settings.memory.memories_max,
-                at_ms: self.now_ms(),
-            };
+            let writes = self.answer_writes(&waiting, trajectory, &lessons).await?;
+            let step = self.learn_step((from, from), writes);
             match self.inner.store.learn_answer(waiting.clone(), process.to_owned(), step).await? {
                 AnswerLearnt::Done(made) => {
                     self.inner.metrics.memories_made(made);

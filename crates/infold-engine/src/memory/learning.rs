@@ -3,6 +3,8 @@
 //! Ends are worked through one by one, so that a lesson is compared with all that were learnt before it. What an end
 //! leads to and the mark that it was learnt from are one transaction of the store.
 
+use std::time::{Duration, Instant};
+
 use infold_core::memory::{
     BeliefMove, BranchWork, CallReach, EndedBranch, FileUse, LearnFrom, Lesson, LessonFile, LessonSource, Memory,
     MemoryId, MemoryState, NoLesson, ProjectKey, SeenFile, Trust, WorkPlace, distil, mark_bytes, marked_lines,
@@ -26,8 +28,19 @@ const ENDS_WAITED_FOR: usize = 4;
 const MOVED_MAX: usize = 5;
 /// Memories of one branch that a rollback looks at.
 const UNLEARNT_MAX: usize = 100;
+/// How long it may take until it is stored that ends were passed which lead to nothing.
+const PASSED_STORED_AFTER: Duration = Duration::from_secs(2);
 /// The longest pause between two looks: another process may have ended a branch and died.
-const LOOK_AT_LEAST_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);
+
+/// Ends that lead to nothing, from the last event that has been learnt from on. That they were looked at is stored with what
+/// comes next, or after a while: it is not worth a transaction for each. Whoever dies before has them looked at again.
+#[derive(Debug, Default)]
+pub(super) struct PassedEnds {
+    from: u64,
+    to: u64,
+    since: Option<Instant>,
+}
 
 impl Engine {
     /// Learns from branches soon after they have ended, until it is cancelled.
@@ -58,6 +71,26 @@ impl Engine {
         if let Err(error) = self.learn_from(ENDS_AT_ONCE).await {
             tracing::error!(%error, "the last branches are learnt from at the next start");
         }
+        if let Err(error) = self.store_passed_ends().await {
+            tracing::error!(%error, "ends that lead to nothing are looked at again at the next start");
+        }
+    }
+
+    /// Stores up to where ends were looked at, whatever they lead to.
+    pub(crate) async fn store_passed_ends(&self) -> Result<(), Error> {
+        let mut passed = self.inner.learning.turn.lock().await;
+        let PassedEnds { from, to, since } = std::mem::take(&mut *passed);
+        if since.is_none() {
+            return Ok(());
+        }
+        // If others have come further meanwhile, they have looked at them as well.
+        self.inner.store.learn(self.learn_step((from, to), Vec::new())).await?;
+        Ok(())
+    }
+
+    pub(super) fn learn_step(&self, (from, to): (u64, u64), writes: Vec<LearnWrite>) -> LearnStep {
+        let memories_max = self.inner.settings.memory.memories_max;
+        LearnStep { from, to, writes, memories_max, at_ms: self.now_ms() }
     }
 
     /// Learns from branches that have ended since the last time, a few at most, so that what comes next knows of them.
@@ -68,9 +101,14 @@ impl Engine {
     /// Learns from at most so many ends, the oldest first. Returns how many there were.
     async fn learn_from(&self, ends_max: usize) -> Result<usize, Error> {
         for learnt in 0..ends_max {
-            let _one_at_a_time = self.inner.learning.turn.lock().await;
-            let batch = self.inner.store.outbox(1).await?;
-            if batch.from == batch.to {
+            let mut passed = self.inner.learning.turn.lock().await;
+            let batch = self.inner.store.outbox_behind((passed.from, passed.to), 1).await?;
+            if batch.behind == batch.to {
+                let is_old = passed.since.is_some_and(|since| since.elapsed() >= PASSED_STORED_AFTER);
+                drop(passed);
+                if is_old {
+                    self.store_passed_ends().await?;
+                }
                 return Ok(learnt);
             }
             let writes = match batch.ends.first() {
@@ -86,14 +124,15 @@ impl Engine {
                     }
                 },
             };
+            let leads_to_nothing = |end: &OutboxEnd| end.said.is_none() && end.shown.is_empty();
+            if writes.is_empty() && batch.ends.first().is_some_and(leads_to_nothing) {
+                let since = passed.since.filter(|_| passed.from == batch.from).unwrap_or_else(Instant::now);
+                *passed = PassedEnds { from: batch.from, to: batch.to, since: Some(since) };
+                continue;
+            }
             let lists_some = writes.iter().any(|write| matches!(write, LearnWrite::Ask(_)));
-            let step = LearnStep {
-                from: batch.from,
-                to: batch.to,
-                writes,
-                memories_max: self.inner.settings.memory.memories_max,
-                at_ms: self.now_ms(),
-            };
+            let step = self.learn_step((batch.from, batch.to), writes);
+            *passed = PassedEnds::default();
             if let LearnAnswer::Learnt { made, .. } = self.inner.store.learn(step).await? {
                 self.inner.metrics.memories_made(made);
                 if lists_some {

@@ -19,8 +19,9 @@ impl SharedWriter {
     /// Brings the index up to everything that was acknowledged to anybody before this was called.
     pub(super) fn make_fresh(&mut self) -> Result<(), StoreError> {
         self.check_log()?;
-        let barrier = self.runtime.block_on(self.log.barrier())?;
+        // Before the barrier: another process of this machine may write to the index at any time.
         let seen = self.read.max(self.position()?.applied);
+        let barrier = self.runtime.block_on(self.log.barrier())?;
         join::check_end(&self.log, barrier, seen).map_err(|lost| self.lose(lost))?;
         self.read_up_to(barrier - 1)?;
         // The barrier itself is no entry. If what is before it was read, it is as good as read.

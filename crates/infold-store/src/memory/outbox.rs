@@ -21,6 +21,8 @@ const FAILURES_MAX: u32 = 100;
 pub struct OutboxBatch {
     /// The last event that has been learnt from. A step that is decided on this batch names it.
     pub from: u64,
+    /// The last event before the batch: that one, or a later one up to which nothing is to be learnt.
+    pub behind: u64,
     /// The last event of the batch. It is beyond `ends` where ends were passed over.
     pub to: u64,
     /// What waits, without what was passed over.
@@ -59,7 +61,13 @@ pub struct OutboxEnd {
 impl Store {
     /// Reads what waits to be learnt from: at most `ends_max` rows.
     pub async fn outbox(&self, ends_max: usize) -> Result<OutboxBatch, StoreError> {
-        self.read(move |transaction| read(transaction, ends_max)).await
+        self.outbox_behind((0, 0), ends_max).await
+    }
+
+    /// The same behind ends that lead to nothing: from the last event that has been learnt from to the last of those ends.
+    /// They count only if that is still the last event that has been learnt from.
+    pub async fn outbox_behind(&self, passed: (u64, u64), ends_max: usize) -> Result<OutboxBatch, StoreError> {
+        self.read(move |transaction| read(transaction, passed, ends_max)).await
     }
 
     /// Notes that an end could not be learnt from. After the third time it is passed over. Returns whether it is.
@@ -96,23 +104,24 @@ impl Store {
     }
 }
 
-fn read(transaction: &Transaction<'_>, ends_max: usize) -> Result<OutboxBatch, StoreError> {
+fn read(transaction: &Transaction<'_>, passed: (u64, u64), ends_max: usize) -> Result<OutboxBatch, StoreError> {
     let from: u64 = transaction.query_row("SELECT learnt FROM instance", [], |row| row.get(0))?;
+    let behind = if passed.0 == from { passed.1.max(from) } else { from };
     let mut statement = transaction.prepare_cached(
         "SELECT events.id, sessions.owner, sessions.name, sessions.project, events.at, events.payload, events.branch,
              events.generation, coalesce((SELECT attempts FROM memory_failures WHERE event = events.id), 0)
          FROM events JOIN sessions ON sessions.id = events.session_id
          WHERE events.status IS NOT NULL AND events.id > ?1 ORDER BY events.id LIMIT ?2",
     )?;
-    let mut rows = statement.query(params![from, ends_max])?;
-    let (mut to, mut ends) = (from, Vec::new());
+    let mut rows = statement.query(params![behind, ends_max])?;
+    let (mut to, mut ends) = (behind, Vec::new());
     while let Some(row) = rows.next()? {
         to = row.get(0)?;
         if row.get::<_, u32>(8)? < ATTEMPTS_MAX {
             ends.push(end(transaction, row)?);
         }
     }
-    Ok(OutboxBatch { from, to, ends })
+    Ok(OutboxBatch { from, behind, to, ends })
 }
 
 fn end(transaction: &Transaction<'_>, row: &Row<'_>) -> Result<OutboxEnd, StoreError> {

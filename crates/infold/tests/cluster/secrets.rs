@@ -148,7 +148,8 @@ async fn secrets_are_in_no_message_object_or_file_of_the_servers() {
     let (plain, secret): (Vec<_>, Vec<_>) =
         places(&texts, &machines, &programs).await.into_iter().partition(|(text, _)| *text == PLAIN);
     let agents = "message INFOLD_STATE sessions.local.no-project.agent.";
-    let places = ["message INFOLD infold.", "message INFOLD_STATE sessions.", agents, "/store/jetstream/", "table branches"];
+    let places =
+        ["message INFOLD infold.", "message INFOLD_STATE sessions.", agents, "/store/jetstream/", "table branches"];
     for place in places {
         assert!(plain.iter().any(|(_, seen)| seen.contains(place)), "nothing at all is seen in {place}: {plain:?}");
     }

@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::tests::{append_of, fresh, load_of, settings, shared_cluster};
 use crate::{EndedBranches, Store};
 
-const FULL: &str = r#"{"error":{"code":503,"err_code":10023,"description":"insufficient resources"},"stream":"T","seq":0}"#;
+const FULL: &str =
+    r#"{"error":{"code":503,"err_code":10023,"description":"insufficient resources"},"stream":"T","seq":0}"#;
 
 /// What becomes of a server's next acknowledgements: the first is lost, and so many after it say that there is no room.
 #[derive(Default)]
