@@ -30,6 +30,7 @@ async fn another_program_watches_a_project_and_sees_its_branches_in_order() {
     let first = tokio::time::timeout(PATIENCE, all.next()).await.unwrap().unwrap();
     let subject: Vec<String> = first.subject.split('.').map(str::to_owned).collect();
     assert_eq!((subject[3].clone(), subject[5].clone()), (opened.text_field("session_id"), branch.clone()));
+    assert_eq!((subject[1].as_str(), subject[2].as_str()), ("local", &blake3::hash(b"/srv/app").to_hex()[..16]));
     let document: Value = serde_json::from_slice(&first.payload).unwrap();
     assert_eq!(
         (&document["id"], &document["description"], &document["prompt"], &document["parent_id"], &document["status"]),
