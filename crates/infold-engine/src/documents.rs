@@ -1,10 +1,13 @@
 //! Documents for programs that watch sessions in the cluster, as events lead to them. One machine publishes them.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use infold_core::{Branch, BranchId, Event, Scrubbed, Session, Status, Thread};
-use infold_store::{Document, DocumentedSession, EndedBranches, KeepDocuments, Load, RecordedEvent, Target};
+use infold_store::{
+    Document, DocumentCursor, DocumentedSession, EndedBranches, KeepDocuments, Load, RecordedEvent, SessionKey, Target,
+};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -22,13 +25,16 @@ const DISCARDED: &str = "discarded";
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
 
+/// Sessions as they are now, each with the branch that an event is about.
+type LoadedSessions = HashMap<(SessionKey, Option<BranchId>), Option<Session>>;
+
 impl Engine {
     /// Publishes documents while this machine is on duty, and notes how it is to others, until it is cancelled.
     pub(crate) async fn keep_documenting(&self, cancel: &CancellationToken) {
         if !self.inner.store.is_shared() {
             return;
         }
-        let mut after = None;
+        let mut cursor = None;
         let mut pause = LOOK_EVERY;
         while cancel.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
             pause = LOOK_EVERY;
@@ -37,62 +43,78 @@ impl Engine {
             }
             if !self.inner.store.is_on_duty() {
                 // Whoever is on duty goes on meanwhile.
-                after = None;
+                cursor = None;
                 continue;
             }
-            match self.document_from(after).await {
-                Ok(up_to) => after = up_to,
+            match self.document_from(cursor).await {
+                Ok(up_to) => cursor = up_to,
                 Err(error) => {
                     tracing::warn!(%error, "what programs watch could not be published; this is tried again");
-                    after = None;
+                    cursor = None;
                     pause = PAUSE_AFTER_FAILURE;
                 }
             }
         }
     }
 
-    /// Publishes what has happened since an event, or since the last one that was published. Returns up to where.
-    async fn document_from(&self, after: Option<u64>) -> Result<Option<u64>, Error> {
-        let mut after = match after {
-            Some(after) => after,
-            None => match self.inner.store.documented_up_to().await? {
-                Some(after) => after,
-                None => return Ok(None),
-            },
+    /// Publishes what has happened behind a cursor, or behind the one that the servers have. Returns up to where.
+    async fn document_from(&self, cursor: Option<DocumentCursor>) -> Result<Option<DocumentCursor>, Error> {
+        let cursor = match cursor {
+            Some(cursor) => Some(cursor),
+            None => self.inner.store.document_cursor().await?,
         };
+        let Some(mut cursor) = cursor else { return Ok(None) };
         loop {
-            let events = self.inner.store.all_events(after, EVENTS_AT_ONCE).await?;
-            let Some(last) = events.last().map(|event| event.id) else { return Ok(Some(after)) };
+            let events = self.inner.store.all_events(cursor.event, EVENTS_AT_ONCE).await?;
+            let Some(last) = events.last().map(|event| event.id) else { return Ok(Some(cursor)) };
             let mut documents = Vec::new();
             // How a session is now need be said once, behind the last of its events.
             let mut said = HashSet::new();
+            let mut sessions = LoadedSessions::default();
             for event in events.iter().rev() {
-                let mut of_event = self.documents_of(event).await?;
+                let mut of_event = self.documents_of(event, &mut sessions).await?;
                 of_event.retain(|document| document.about != STATE || said.insert(event.session.clone()));
                 documents.extend(of_event.into_iter().rev());
             }
             documents.reverse();
-            self.inner.store.publish_documents(documents, last).await?;
-            after = last;
+            cursor = self.inner.store.publish_documents(cursor, &documents, last).await?;
         }
     }
 
-    async fn documents_of(&self, recorded: &RecordedEvent) -> Result<Vec<Document>, Error> {
+    /// A session as it is, with one of its branches, however often that is asked for.
+    async fn documented_session<'a>(
+        &self,
+        recorded: &RecordedEvent,
+        sessions: &'a mut LoadedSessions,
+    ) -> Result<Option<&'a Session>, Error> {
+        let branch = recorded.event.branch().cloned();
+        let loaded = match sessions.entry((recorded.session.clone(), branch.clone())) {
+            Entry::Occupied(loaded) => loaded.into_mut(),
+            Entry::Vacant(place) => {
+                let load = Load {
+                    target: Target::Session(recorded.session.clone()),
+                    ended: branch.map_or(EndedBranches::Nothing, EndedBranches::Branch),
+                    rate_back: 0,
+                    reply_key: None,
+                    counted: Vec::new(),
+                };
+                place.insert(self.inner.store.load_known(load).await?.map(|loaded| loaded.session))
+            }
+        };
+        Ok(loaded.as_ref())
+    }
+
+    async fn documents_of(
+        &self,
+        recorded: &RecordedEvent,
+        sessions: &mut LoadedSessions,
+    ) -> Result<Vec<Document>, Error> {
         let event = &recorded.event;
         if !changes_documents(event) {
             return Ok(Vec::new());
         }
-        let branch = event.branch().cloned();
-        let load = Load {
-            target: Target::Session(recorded.session.clone()),
-            ended: branch.map_or(EndedBranches::Nothing, EndedBranches::Branch),
-            rate_back: 0,
-            reply_key: None,
-            counted: Vec::new(),
-        };
         // The event is in the index, so what it led to is too. A session that has lapsed has no documents any more.
-        let Some(loaded) = self.inner.store.load_known(load).await? else { return Ok(Vec::new()) };
-        let session = loaded.session;
+        let Some(session) = self.documented_session(recorded, sessions).await? else { return Ok(Vec::new()) };
         let project = session.project.as_ref().map(|project| project.as_str().to_owned());
         let document = |about: String, keep: KeepDocuments, value: Value| Document {
             session: DocumentedSession { key: recorded.session.clone(), project: project.clone() },
@@ -102,13 +124,13 @@ impl Engine {
             json: value.to_string(),
         };
         let mut documents = Vec::new();
-        for (id, branch) in branch_documents(event, recorded.at_ms, &session) {
+        for (id, branch) in branch_documents(event, recorded.at_ms, session) {
             documents.push(document(format!("branches.{id}"), KeepDocuments::Newest, branch));
         }
         if let Some(happened) = event_document(event, recorded.at_ms) {
             documents.push(document(format!("events.{}", event.name()), KeepDocuments::All, happened));
         }
-        documents.push(document(STATE.to_owned(), KeepDocuments::Newest, session_document(&session)));
+        documents.push(document(STATE.to_owned(), KeepDocuments::Newest, session_document(session)));
         Ok(documents)
     }
 }

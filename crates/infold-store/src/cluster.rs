@@ -30,7 +30,7 @@ mod writing;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use base::Trimmed;
-pub use documents::{Document, DocumentedSession, KeepDocuments};
+pub use documents::{Document, DocumentCursor, DocumentedSession, KeepDocuments};
 pub use republish::LostLog;
 pub use settings::{ClusterAccess, ClusterSettings, CreateStream};
 pub use transfer::Copied;

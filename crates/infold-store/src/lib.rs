@@ -43,8 +43,8 @@ pub use append::{Append, NewBlob, ProjectSlot};
 pub use archive::{ArchiveQuery, Archived, Trajectory};
 pub use blobs::{Blob, SessionBlob};
 pub use cluster::{
-    ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream, Document, DocumentedSession, KeepDocuments,
-    LostLog, Trimmed,
+    ClusterAccess, ClusterSettings, ClusterState, Copied, CreateStream, Document, DocumentCursor, DocumentedSession,
+    KeepDocuments, LostLog, Trimmed,
 };
 pub use connection::{StoreSettings, Synchronous};
 pub use error::StoreError;

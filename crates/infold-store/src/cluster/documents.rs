@@ -2,7 +2,6 @@
 //! log. They follow from the log, and nothing that infold decides is read from them.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::{self, stream};
@@ -10,6 +9,7 @@ use futures::TryStreamExt;
 use rusqlite::Transaction;
 
 use super::log::{Log, describe};
+use super::publish::random_name;
 use super::settings::ClusterSettings;
 use crate::load::session_key;
 use crate::{SessionKey, Store, StoreError};
@@ -22,8 +22,8 @@ const ABOUT: [&str; 3] = ["branches.*", "events.*.*", STATE];
 const STATE: &str = "meta.session_state";
 /// Says of which event a document is.
 const EVENT: &str = "Infold-Event";
-/// How long servers recognise a document that is published again.
-const DUPLICATES: Duration = Duration::from_secs(600);
+/// How many documents are published at once. Servers take up to a thousand.
+const BATCH_MAX: usize = 500;
 
 /// A document about a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +58,54 @@ pub enum KeepDocuments {
     All,
 }
 
+/// Up to where documents were published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentCursor {
+    /// The last event of which everything was published.
+    pub event: u64,
+    /// The sequence of the message that says so.
+    sequence: u64,
+}
+
+/// Documents that are published together with the cursor behind them: all or none of it is stored.
+#[derive(Default)]
+struct DocumentBatch {
+    subjects: HashSet<String>,
+    messages: Vec<(String, HeaderMap, String)>,
+    /// The last event that it has everything of.
+    up_to: u64,
+}
+
+impl DocumentBatch {
+    /// Whether the documents of one more event have room in it. Of a subject that is in it nothing can be replaced.
+    fn takes(&self, of_event: &[(String, &Document)]) -> bool {
+        let replaces = |(subject, document): &(String, &Document)| {
+            document.keep == KeepDocuments::Newest && self.subjects.contains(subject)
+        };
+        self.messages.len() + of_event.len() <= BATCH_MAX && !of_event.iter().any(replaces)
+    }
+
+    fn behind(cursor: DocumentCursor) -> Self {
+        Self { up_to: cursor.event, ..Self::default() }
+    }
+
+    fn add(&mut self, of_event: &[(String, &Document)]) {
+        for (subject, document) in of_event {
+            let mut headers = HeaderMap::new();
+            headers.insert(EVENT, document.event.to_string().as_str());
+            if document.keep == KeepDocuments::Newest {
+                headers.insert("Nats-Rollup", "sub");
+            }
+            self.subjects.insert(subject.clone());
+            self.messages.push((subject.clone(), headers, document.json.clone()));
+        }
+    }
+}
+
 /// The way to the documents' stream.
 pub(super) struct Documents {
     context: jetstream::Context,
+    client: async_nats::Client,
     stream: String,
     cursor: String,
     /// What every subject begins with.
@@ -91,11 +136,11 @@ impl Documents {
             storage: stream::StorageType::File,
             num_replicas: settings.replicas,
             allow_rollup: true,
-            duplicate_window: DUPLICATES,
+            allow_atomic_publish: true,
             ..Default::default()
         };
         log.make_beside(config).await?;
-        Ok(Self { context: log.context.clone(), stream: name, cursor, prefix })
+        Ok(Self { context: log.context.clone(), client: log.client.clone(), stream: name, cursor, prefix })
     }
 
     fn subject(&self, session: &DocumentedSession) -> String {
@@ -104,9 +149,29 @@ impl Documents {
         format!("{}.{owner}.{}.{id}", self.prefix, token(project))
     }
 
-    async fn send(&self, subject: String, headers: HeaderMap, json: String) -> Result<(), StoreError> {
-        let sent = async { self.context.publish_with_headers(subject, headers, json.into()).await?.await };
-        sent.await.map(|_| ()).map_err(|error| failed(&error))
+    /// Publishes a batch, and moves the cursor behind it, unless another machine has moved it.
+    async fn commit(&self, batch: DocumentBatch, cursor: DocumentCursor) -> Result<DocumentCursor, StoreError> {
+        let name = random_name()?;
+        let count = batch.messages.len() + 1;
+        let in_batch = |headers: &mut HeaderMap, number: usize| {
+            headers.insert("Nats-Batch-Id", name.as_str());
+            headers.insert("Nats-Batch-Sequence", number.to_string().as_str());
+        };
+        for (number, (subject, mut headers, json)) in batch.messages.into_iter().enumerate() {
+            in_batch(&mut headers, number + 1);
+            let sent = self.client.publish_with_headers(subject, headers, json.into()).await;
+            sent.map_err(|error| failed(&error))?;
+        }
+        let mut headers = HeaderMap::new();
+        in_batch(&mut headers, count);
+        headers.insert("Nats-Batch-Commit", "1");
+        headers.insert("Nats-Rollup", "sub");
+        headers.insert("Nats-Expected-Last-Subject-Sequence", cursor.sequence.to_string().as_str());
+        headers.insert(EVENT, batch.up_to.to_string().as_str());
+        let sent =
+            async { self.context.publish_with_headers(self.cursor.clone(), headers, bytes::Bytes::new()).await?.await };
+        let sequence = sent.await.map_err(|error| failed(&error))?.sequence;
+        Ok(DocumentCursor { event: batch.up_to, sequence })
     }
 }
 
@@ -120,36 +185,46 @@ fn failed(error: &dyn std::error::Error) -> StoreError {
 }
 
 impl Store {
-    /// The event up to which documents were published; `None` where nobody can watch.
-    pub async fn documented_up_to(&self) -> Result<Option<u64>, StoreError> {
+    /// Up to where documents were published; `None` where nobody can watch.
+    pub async fn document_cursor(&self) -> Result<Option<DocumentCursor>, StoreError> {
         let Some(documents) = self.documents() else { return Ok(None) };
         let stream = documents.context.get_stream(&documents.stream).await.map_err(|error| failed(&error))?;
         match stream.get_last_raw_message_by_subject(&documents.cursor).await {
             Ok(message) => {
-                Ok(Some(message.headers.get(EVENT).and_then(|event| event.as_str().parse().ok()).unwrap_or(0)))
+                let event = message.headers.get(EVENT).and_then(|event| event.as_str().parse().ok()).unwrap_or(0);
+                Ok(Some(DocumentCursor { event, sequence: message.sequence }))
             }
-            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => Ok(Some(0)),
+            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
+                Ok(Some(DocumentCursor { event: 0, sequence: 0 }))
+            }
             Err(error) => Err(failed(&error)),
         }
     }
 
-    /// Publishes documents, in order, and notes up to which event that is everything.
-    pub async fn publish_documents(&self, published: Vec<Document>, up_to: u64) -> Result<(), StoreError> {
-        let Some(documents) = self.documents() else { return Ok(()) };
-        for document in published {
-            let mut headers = HeaderMap::new();
-            headers.insert("Nats-Msg-Id", format!("{} {}", document.event, document.about).as_str());
-            headers.insert(EVENT, document.event.to_string().as_str());
-            if document.keep == KeepDocuments::Newest {
-                headers.insert("Nats-Rollup", "sub");
+    /// Publishes documents behind a cursor, in order and each once. `up_to` is the last event that was looked at.
+    pub async fn publish_documents(
+        &self,
+        mut cursor: DocumentCursor,
+        published: &[Document],
+        up_to: u64,
+    ) -> Result<DocumentCursor, StoreError> {
+        let Some(documents) = self.documents() else { return Ok(cursor) };
+        let mut batch = DocumentBatch::behind(cursor);
+        for of_event in published.chunk_by(|one, next| one.event == next.event) {
+            let subject = |document: &Document| format!("{}.{}", documents.subject(&document.session), document.about);
+            let of_event: Vec<_> = of_event.iter().map(|document| (subject(document), document)).collect();
+            for part in of_event.chunks(BATCH_MAX) {
+                if !batch.takes(part) {
+                    cursor = documents.commit(batch, cursor).await?;
+                    batch = DocumentBatch::behind(cursor);
+                }
+                batch.add(part);
             }
-            let subject = documents.subject(&document.session);
-            documents.send(format!("{subject}.{}", document.about), headers, document.json).await?;
+            // What was published of a part of an event's documents is published again if the rest is not.
+            batch.up_to = of_event.last().map_or(batch.up_to, |(_, document)| document.event);
         }
-        let mut headers = HeaderMap::new();
-        headers.insert("Nats-Rollup", "sub");
-        headers.insert(EVENT, up_to.to_string().as_str());
-        documents.send(documents.cursor.clone(), headers, String::new()).await
+        batch.up_to = up_to;
+        documents.commit(batch, cursor).await
     }
 
     /// Deletes documents about sessions that are not there any more, whenever they have lapsed and whoever noticed.

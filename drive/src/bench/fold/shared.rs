@@ -39,14 +39,14 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArgument
         connected(unlimited(DaemonSetup::new(program)), &cluster.client_urls(), &password).data(folder.join(name))
     };
     let first = machine("first").start().await?;
+    let client = McpHttp::connect(first.base_url(), arguments.era.era()).await?;
+    let mut table = Table::default();
+    pairs(&mut table, &client, &cluster, arguments.seconds).await?;
+    // Another machine has a processor of its own, so it does not run before it is asked about.
     let mut taken = Command::new(program);
     taken.args(["store", "key", "--quiet", "--from"]).arg(first.data().join("cluster/infold.key"));
     ensure!(taken.arg("--data").arg(folder.join("second")).status()?.success(), "the second machine has no key");
     let second = machine("second").start().await?;
-
-    let client = McpHttp::connect(first.base_url(), arguments.era.era()).await?;
-    let mut table = Table::default();
-    pairs(&mut table, &client, &cluster, arguments.seconds).await?;
     lag(&mut table, &client, &second).await?;
     let crowd = crowd::measure(&first, arguments.era.era(), arguments.sessions).await?;
     table.hold(&format!("refused of {} sessions at once", arguments.sessions), crowd.refused as f64, 0.0, "");
