@@ -13,7 +13,7 @@ use crate::cluster::publish::{CHAIN, PART};
 use crate::tests::{append_of, fresh, load_of, shared_cluster};
 use crate::{EndedBranches, Store, StoreError};
 
-const HEARD_WITHIN: Duration = Duration::from_secs(10);
+const NOTICED_WITHIN: Duration = Duration::from_secs(10);
 
 async fn read(store: &Store) -> Result<(), StoreError> {
     store.load(load_of("a-0", EndedBranches::Nothing)).await.map(drop)
@@ -51,13 +51,13 @@ async fn a_machine_at_work_refuses_a_log_that_has_another_entry_in_the_place_of_
         headers.insert(CHAIN, "00");
         context.publish_with_headers(subject.clone(), headers, "other".into()).await.unwrap().await.unwrap();
     }
-    // What a server has just stored is heard of a little later.
-    let heard = async {
+    // What a server has just stored is noticed a little later.
+    let noticed = async {
         while read(&first).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(HEARD_WITHIN, heard).await.unwrap();
+    tokio::time::timeout(NOTICED_WITHIN, noticed).await.unwrap();
     assert_unfit(write(&first, "b").await, "has another entry at");
     assert_unfit(read(&first).await, "has another entry at");
 }
