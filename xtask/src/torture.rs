@@ -2,10 +2,11 @@
 //! document.
 
 use std::fmt::Write;
+use std::fs;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use xtask::document;
 use xtask::report::{Report, Totals, harness_totals, script_totals};
@@ -89,6 +90,9 @@ pub struct TortureArguments {
     /// Run the numbers that a release is held to.
     #[arg(long)]
     long: bool,
+    /// Run this part alone, or these: the others' rows in the document stay as they are.
+    #[arg(long, value_name = "PART")]
+    only: Vec<String>,
 }
 
 /// A part of the tier that was run.
@@ -156,9 +160,16 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
         ),
     ];
 
+    let names = parts.each_ref().map(|(name, ..)| *name);
+    if let Some(unknown) = arguments.only.iter().find(|only| !names.contains(&only.as_str())) {
+        bail!("there is no part {unknown:?}; the parts are {}", names.join(", "));
+    }
     let mut report = Report::default();
     let mut seen = Vec::new();
     for (name, extent, mut command) in parts {
+        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
+            continue;
+        }
         report.stage(name, || {
             let part = see(name, extent, &mut command)?;
             let totals = part.totals;
@@ -166,7 +177,9 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
             Ok(totals)
         });
     }
-    document::put(&workspace.root.join(DOCUMENT), &[("torture", &table(&seen))])?;
+    let document = workspace.root.join(DOCUMENT);
+    let before = fs::read_to_string(&document)?;
+    document::put(&document, &[("torture", &table(&names, &seen, &before))])?;
     println!("\nwritten to {DOCUMENT}");
     Ok(report.finish())
 }
@@ -190,11 +203,34 @@ fn see(name: &'static str, extent: String, command: &mut Command) -> Result<Part
     Ok(PartSeen { name, extent, figures, totals, minutes: began.elapsed().as_secs_f64() / 60.0 })
 }
 
-fn table(seen: &[PartSeen]) -> String {
+/// The rows of the parts that were run, and of the others as the document had them before.
+fn table(names: &[&str], seen: &[PartSeen], before: &str) -> String {
     let mut text = "| part | how much | what was seen | checks | minutes |\n|---|---|---|---|---|\n".to_owned();
-    for PartSeen { name, extent, figures, totals: Totals { passed, failed, .. }, minutes } in seen {
+    for name in names {
+        let Some(part) = seen.iter().find(|part| part.name == *name) else {
+            // The same word begins a row of the table that says what is done.
+            let row = before.lines().rfind(|line| line.starts_with(&format!("| {name} |")) && line.contains(" hold, "));
+            text.extend(row.map(|row| format!("{row}\n")));
+            continue;
+        };
+        let PartSeen { extent, figures, totals: Totals { passed, failed, .. }, minutes, .. } = part;
         let figures = figures.join("<br>");
         let _ = writeln!(text, "| {name} | {extent} | {figures} | {passed} hold, {failed} fail | {minutes:.1} |");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PartSeen, Totals, table};
+
+    #[test]
+    fn rows_of_parts_that_were_not_run_stay() {
+        let before = "| kill -9 | what is done |\n| kill -9 | 5 kills |  | 1 hold, 0 fail | 1.0 |\n";
+        let totals = Totals { passed: 2, ..Totals::default() };
+        let soak = PartSeen { name: "soak", extent: "9".to_owned(), figures: Vec::new(), totals, minutes: 3.0 };
+        let rows = table(&["kill -9", "cluster", "soak"], &[soak], before);
+        let rows: Vec<&str> = rows.lines().skip(2).collect();
+        assert_eq!(rows, ["| kill -9 | 5 kills |  | 1 hold, 0 fail | 1.0 |", "| soak | 9 |  | 2 hold, 0 fail | 3.0 |"]);
+    }
 }

@@ -34,6 +34,7 @@ use std::fmt;
 
 use crate::transcript::Voice;
 
+pub use answers::OUTCOME_UNKNOWN;
 pub use known::{Anchor, BranchState, ForcedFold, Note, Replacement, Restart, StoredBranch, StoredDecisions};
 pub use plan::plan;
 pub use planned::{

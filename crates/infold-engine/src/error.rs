@@ -45,7 +45,7 @@ impl Failure {
             Self::Store(StoreError::DiskFull) => "disk_full",
             Self::Store(StoreError::Damaged { .. }) => "database_damaged",
             Self::Store(StoreError::Unreachable { .. }) => "cluster_unreachable",
-            Self::Store(StoreError::Unknown { .. }) => "outcome_unknown",
+            Self::Store(StoreError::Unknown { .. }) => infold_core::view::OUTCOME_UNKNOWN,
             Self::Store(_) => "store_failed",
             Self::Contended => "contended",
             Self::Undecided(_) => "undecided",

@@ -6,10 +6,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use super::answers::{self, Act};
+use super::answers::{self, Act, HandedOver};
 use super::script::Scripts;
 use super::{Block, BlockKey, BlockKind, CallBlock, StoredDecisions};
-use crate::{IdKey, ToolEffect};
+use crate::{BranchId, IdKey, ToolEffect};
 
 /// The longest answer that is stored. Ours are shorter; a client may have put something around one.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
@@ -73,6 +73,7 @@ impl TreeActs {
             }
         }
         acts.sort_by_key(|done| done.call);
+        leave_out_repeated(&mut acts);
         Self { call_of, new, acts: acts.into() }
     }
 
@@ -93,6 +94,30 @@ impl TreeActs {
         }
         taken
     }
+}
+
+/// Leaves out returns of which nothing is left where a later call returned the same branch: that one was the first to be recorded.
+fn leave_out_repeated(acts: &mut Vec<TreeAct>) {
+    let mut gone: HashMap<BranchId, usize> = HashMap::new();
+    let mut repeated = Vec::new();
+    for (at, done) in acts.iter().enumerate() {
+        match &done.act {
+            Act::Return(returned) => {
+                repeated.extend(gone.remove(&returned.branch));
+                if matches!(returned.message, HandedOver::Gone) {
+                    gone.insert(returned.branch.clone(), at);
+                }
+            }
+            // What is returned after that is another generation.
+            Act::RollBack(_) => gone.clear(),
+            Act::Open(_) => {}
+        }
+    }
+    let mut at = 0;
+    acts.retain(|_| {
+        at += 1;
+        !repeated.contains(&(at - 1))
+    });
 }
 
 /// What an act was read from.

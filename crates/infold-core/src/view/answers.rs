@@ -14,6 +14,9 @@ use crate::{BranchId, IdKey, Isolation, ToolEffect};
 /// How many opening braces of a text are tried as the start of an answer. Clients put a line or two in front of it.
 const TRIES_MAX: usize = 32;
 
+/// The code of a failure after which what was to be recorded may be recorded or not.
+pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
 /// What a call of one of our tools did to the tree.
 #[derive(Debug)]
 pub(super) enum Act {
@@ -92,7 +95,7 @@ pub(super) enum HandedOver {
     Whole(String),
     /// The client cut the answer, but what is left still says that the branch folded. This is all that is left.
     Cut(String),
-    /// Nothing of the message is left. It is a fold only if the store has the branch as returned.
+    /// Nothing of the message is left. It is a fold only if the store has the branch as returned, and no later call returned it.
     Gone,
 }
 
@@ -211,9 +214,10 @@ fn read_cut(answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
     })
 }
 
-/// Reads a return from its call's arguments, where the client has cut or cleared all that mattered of the answer.
+/// Reads a return from its call's arguments, where the client has cut or cleared all that mattered of the answer, or where nobody
+/// knew what became of it.
 fn read_call(call: &CallBlock<'_>, answer: &str, key: &IdKey) -> Option<ReturnAnswer> {
-    if is_whole(answer) {
+    if is_whole(answer) && !answer.contains(OUTCOME_UNKNOWN) {
         return None;
     }
     let branch = ids(call.arguments.as_deref()?).find_map(|(_, id)| BranchId::verify(id, key))?;

@@ -17,6 +17,9 @@ const DONE: &str = "That is done.";
 const FILES_READ: usize = 3;
 /// The most requests that one agent needs, however often it is interrupted.
 const TURNS_MAX: usize = 200;
+/// How much of what an agent has seen is shown when it fails: so many entries, each up to so many characters.
+const SEEN_SHOWN: usize = 16;
+const SEEN_CHARS: usize = 600;
 /// A pause before a client tries again.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -82,6 +85,12 @@ impl Wanderer {
             let results: Vec<_> = said.calls.iter().map(|call| (call.clone(), broken.clone())).collect();
             self.agent.add_results(&results);
         }
+    }
+
+    /// The end of what it has seen, for a failure.
+    pub fn seen(&self) -> String {
+        let entries = self.agent.transcript.iter().rev().take(SEEN_SHOWN).rev();
+        entries.map(|entry| entry.to_string().chars().take(SEEN_CHARS).collect::<String>() + "\n").collect()
     }
 
     /// Says something more.

@@ -211,7 +211,7 @@ async fn wander(number: usize, common: Common) -> (usize, Vec<Wanderer>) {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        assert!(agent.work(next).await, "{session} does not come to its end");
+        assert!(agent.work(next).await, "{session} does not come to its end:\n{}", agent.seen());
         done.push(agent);
     }
     unreachable!("it goes on until it is stopped")

@@ -1,6 +1,6 @@
 //! Branches that end without their own return: out of budget or time, interrupted, rolled back.
 
-use infold_testkit::agent::{Client, Listing};
+use infold_testkit::agent::{Client, Listing, ToolOutput};
 use infold_testkit::model::work::{Work, fold_branch, load_tools, open_branch, read_file};
 use infold_testkit::model::{Decision, Script, Step};
 use serde_json::{Value, json};
@@ -138,6 +138,47 @@ async fn forced_fold_a_late_return_becomes_the_result_if_the_parent_has_not_been
         assert_eq!(agent.go_on().await.unwrap(), "Just in time.", "{client:?}");
         let end = scene.main_turns().pop().unwrap();
         assert!(end.holds(FOUND) && !end.holds(&end_of(1)), "{client:?}:\n{}", end.shape());
+    }
+}
+
+/// What a return was answered whose outcome nobody knew: by infold, and by a client.
+const UNKNOWN: [&str; 2] =
+    [r#"{"code":"outcome_unknown","status":504,"message":"It may be recorded.","data":{}}"#, "MCP error: closed"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_return_whose_outcome_was_unknown_folds_if_it_was_recorded() {
+    for (client, answer) in Client::ALL.into_iter().flat_map(|client| UNKNOWN.map(|answer| (client, answer))) {
+        let steps = [load_tools(), open_branch(&work()), read_file(&path(1)), fold_branch(FOUND)];
+        let scene = Scene::start(Script::new(steps).then([Step::text("Done."), Step::text("Yes.")])).await;
+        let mut agent = scene.agent(client, "unknown").await;
+        agent.say(ASKED);
+        let said = agent.until(|said| said.calls_tool("branch_return")).await.unwrap();
+        let transcript = agent.transcript.clone();
+        agent.answer(&said).await.unwrap();
+        agent.transcript = transcript;
+        agent.add_results(&[(said.calls[0].clone(), ToolOutput::Text(answer.to_owned()))]);
+        assert_eq!(agent.go_on().await.unwrap(), "Done.", "{client:?}");
+        agent.work("And now?").await.unwrap();
+        let end = scene.main_turns().pop().unwrap();
+        assert!(end.holds(FOUND) && !end.holds(&end_of(1)), "{client:?} {answer}:\n{}", end.shape());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_return_whose_outcome_was_unknown_folds_where_it_is_repeated_if_it_was_not_recorded() {
+    for (client, answer) in Client::ALL.into_iter().flat_map(|client| UNKNOWN.map(|answer| (client, answer))) {
+        let steps = [load_tools(), open_branch(&work()), read_file(&path(1)), fold_branch("Lost words.")];
+        let after = [fold_branch(FOUND), Step::text("Done."), Step::text("Yes.")];
+        let scene = Scene::start(Script::new(steps).then(after)).await;
+        let mut agent = scene.agent(client, "repeated").await;
+        agent.say(ASKED);
+        let said = agent.until(|said| said.calls_tool("branch_return")).await.unwrap();
+        agent.add_results(&[(said.calls[0].clone(), ToolOutput::Text(answer.to_owned()))]);
+        assert_eq!(agent.go_on().await.unwrap(), "Done.", "{client:?}");
+        agent.work("And now?").await.unwrap();
+        let end = scene.main_turns().pop().unwrap();
+        let is_folded = end.holds(FOUND) && !end.holds("Lost words.") && !end.holds(&end_of(1));
+        assert!(is_folded && end.last_result_of("branch_return").is_none(), "{client:?} {answer}:\n{}", end.shape());
     }
 }
 
