@@ -36,7 +36,8 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArgument
     let password = folder.join("password");
     std::fs::write(&password, cluster.password())?;
     let machine = |name: &str| {
-        connected(unlimited(DaemonSetup::new(program)), &cluster.client_urls(), &password).data(folder.join(name))
+        // Bare publications are sent to the same server.
+        connected(unlimited(DaemonSetup::new(program)), &cluster.client_urls()[..1], &password).data(folder.join(name))
     };
     let first = machine("first").start().await?;
     let client = McpHttp::connect(first.base_url(), arguments.era.era()).await?;
@@ -56,7 +57,7 @@ pub async fn run(workspace: &Workspace, program: &Path, arguments: &FoldArgument
 
 /// Opens and folds, and publishes twice, one after the other, in an order that chance decides.
 async fn pairs(table: &mut Table, client: &McpHttp, cluster: &NatsCluster, seconds: u32) -> Result<()> {
-    let bare = BareStream::make(cluster, SERVERS).await?;
+    let bare = BareStream::make_beside(cluster, SHARED_STREAM, SERVERS).await?;
     let before = messages(cluster).await?;
     let mut order = Rng::new(ORDER_SEED);
     let (mut folds, mut publications, mut calls) = (Vec::new(), Vec::new(), Vec::new());
