@@ -18,24 +18,25 @@ const FILES_READ: usize = 3;
 /// The most requests that one agent needs, however often it is interrupted.
 const TURNS_MAX: usize = 200;
 /// How much of what an agent has seen is shown when it fails: so many entries, each up to so many characters.
-const SEEN_SHOWN: usize = 16;
+const SEEN_SHOWN: usize = 24;
 const SEEN_CHARS: usize = 600;
 /// A pause before a client tries again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A model that goes by what it is shown: it opens a branch, reads files in it, folds it, and says that it is done.
 pub fn script() -> Script {
-    let work = Work::reading("Read three files", [], FOUND);
-    let steps = [load_tools(), open_branch(&work), fold_branch(FOUND)];
+    let steps = [load_tools(), fold_branch(FOUND)];
     let next = move |received: &Received| {
-        let [load, open, fold] = &steps;
+        let [load, fold] = &steps;
+        // A client that gives its calls no ids has them told from others by what they say.
+        let work = Work::reading(&format!("Read three files of {}", received.session), [], FOUND);
         let said = |tool: &str, words: &str| received.last_result_of(tool).is_some_and(|said| said.contains(words));
         if said("branch_return", "\"success\":true") || said("branch_create", FOUND) {
             return Decision::Say(Step::text(DONE));
         }
         if received.holds(ASKED) && !said("branch_create", "br_") {
             return match load.decision(received) {
-                Decision::Skip => open.decision(received),
+                Decision::Skip => open_branch(&work).decision(received),
                 loading => loading,
             };
         }
@@ -87,9 +88,9 @@ impl Wanderer {
         }
     }
 
-    /// The end of what it has seen, for a failure.
+    /// The beginning of what it has seen, for a failure.
     pub fn seen(&self) -> String {
-        let entries = self.agent.transcript.iter().rev().take(SEEN_SHOWN).rev();
+        let entries = self.agent.transcript.iter().take(SEEN_SHOWN);
         entries.map(|entry| entry.to_string().chars().take(SEEN_CHARS).collect::<String>() + "\n").collect()
     }
 
