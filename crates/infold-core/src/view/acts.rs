@@ -96,18 +96,18 @@ impl TreeActs {
     }
 }
 
-/// Leaves out returns of which nothing is left where a later call returned the same branch: that one was the first to be recorded.
+/// Leaves out returns of which nothing is left where a later call is seen to have returned the same branch: they did not.
 fn leave_out_repeated(acts: &mut Vec<TreeAct>) {
-    let mut gone: HashMap<BranchId, usize> = HashMap::new();
+    let mut gone: HashMap<BranchId, Vec<usize>> = HashMap::new();
     let mut repeated = Vec::new();
     for (at, done) in acts.iter().enumerate() {
         match &done.act {
-            Act::Return(returned) => {
-                repeated.extend(gone.remove(&returned.branch));
-                if matches!(returned.message, HandedOver::Gone) {
-                    gone.insert(returned.branch.clone(), at);
+            Act::Return(returned) => match returned.message {
+                HandedOver::Gone => gone.entry(returned.branch.clone()).or_default().push(at),
+                HandedOver::Whole(_) | HandedOver::Cut(_) => {
+                    repeated.extend(gone.remove(&returned.branch).unwrap_or_default());
                 }
-            }
+            },
             // What is returned after that is another generation.
             Act::RollBack(_) => gone.clear(),
             Act::Open(_) => {}

@@ -28,7 +28,7 @@ const ENDS_WAITED_FOR: usize = 4;
 const MOVED_MAX: usize = 5;
 /// Memories of one branch that a rollback looks at.
 const UNLEARNT_MAX: usize = 100;
-/// How long it may take until it is stored that ends were passed which lead to nothing.
+/// After how long it is stored, at the next look, that ends were passed which lead to nothing.
 const PASSED_STORED_AFTER: Duration = Duration::from_secs(2);
 /// The longest pause between two looks: another process may have ended a branch and died.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(5);

@@ -1,7 +1,8 @@
 //! What is held in memory of sessions, so that only what is new in a request has to be examined.
 //!
 //! Requests of one session are planned one after the other: each waits for the session's cache. The caches may be lost
-//! at any time, because the store has everything; they are bounded in sessions and in bytes.
+//! at any time, because the store has everything, but for the fact that a request went unplanned: the provider may refuse
+//! reasoning then, which is mended. They are bounded in sessions and in bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use infold_core::Thread;
 use infold_core::record::WarningKind;
-use infold_core::view::{BlockKind, Edit, Reason, ViewPiece, ViewPlan};
+use infold_core::view::{BlockKind, Edit, Reason, Restart, ViewPiece, ViewPlan};
 
 use super::Purpose;
 use super::cache::SessionCache;
@@ -61,6 +61,8 @@ impl Engine {
         let restart = plan.restart_here.clone().filter(|_| known.has_edited);
         let plan = match restart {
             Some(restart) => {
+                // Any of the threads may have gone on meanwhile.
+                let restart = Restart { root: None, ..restart };
                 let Identity { who, session, .. } = &turn.identity;
                 *known = self.store_restart(who, session, restart).await?;
                 self.plan(turn, cache, known).await?

@@ -6,6 +6,9 @@ use super::entry::{Cell, LogEntry, TableChange};
 use super::tables;
 use crate::{StoreError, schema};
 
+/// What SQLite says of a row that may not be there beside another.
+const CONSTRAINT: &str = "constraint failed";
+
 /// How far an index has come in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Position {
@@ -57,7 +60,7 @@ pub(super) fn move_to(transaction: &Transaction<'_>, position: &Position) -> Res
 pub(super) fn apply(transaction: &Transaction<'_>, entry: &LogEntry) -> Result<(), StoreError> {
     transaction.execute_batch("SAVEPOINT entry")?;
     if let Err(error) = write_rows(transaction, entry) {
-        if matches!(error, StoreError::TooNew { .. }) {
+        if !matches!(&error, StoreError::Sql(problem) if problem.contains(CONSTRAINT)) {
             return Err(error);
         }
         // Rows that have exchanged what may be there once cannot be changed one after the other.

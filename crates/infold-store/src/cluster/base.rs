@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use super::apply::{self, Position};
+use super::connect::unreachable;
 use super::entry::{LogEntry, TableChange};
 use super::log::{Log, PAUSE, describe};
 use super::publish::{CHAIN, ChainKey, random_name};
@@ -114,7 +115,7 @@ impl Bases {
     }
 
     fn unreachable(&self, error: &dyn std::error::Error) -> StoreError {
-        self.log.unreachable(format!("the stream {} ({})", self.stream(), describe(error)))
+        unreachable(&self.log.settings, format!("the stream {} ({})", self.stream(), describe(error)))
     }
 
     async fn handle(&self) -> Result<stream::Stream, StoreError> {

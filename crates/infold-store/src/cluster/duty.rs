@@ -90,8 +90,9 @@ impl Claims {
             }
             Ok(Err(error)) if error.kind() == PublishErrorKind::StreamNotFound => {
                 self.last = 0;
-                if let Err(error) = make_stream(log).await {
-                    tracing::warn!(%error, "the stream of claims is gone, and cannot be made again");
+                // Nobody waits for this.
+                if !matches!(tokio::time::timeout(wait, make_stream(log)).await, Ok(Ok(()))) {
+                    tracing::warn!("the stream of claims is gone, and could not be made again yet");
                 }
             }
             // The claim has lapsed, or is another machine's: it is free when there is none at all.

@@ -65,6 +65,11 @@ impl StoredMessages {
         self.0.get(&sequence).map(|message| message.chain.as_str())
     }
 
+    /// Drops what an index has that has come so far.
+    pub(super) fn forget_up_to(&mut self, applied: u64) {
+        self.0 = self.0.split_off(&(applied + 1));
+    }
+
     /// The first message from `first` to `last`, if it goes on from where the log was read to. There is no other entry before it then.
     fn take_next(&mut self, reading: &EntryReader<'_>, first: u64, last: u64) -> Option<LogMessage> {
         self.0 = self.0.split_off(&first);

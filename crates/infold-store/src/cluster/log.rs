@@ -113,7 +113,7 @@ impl Log {
                 Err(error) => error,
             };
             if Instant::now() >= until {
-                return Err(self.unreachable(describe(&error)));
+                return Err(unreachable(&self.settings, format!("the stream {} ({})", config.name, describe(&error))));
             }
             tokio::time::sleep(PAUSE).await;
         }

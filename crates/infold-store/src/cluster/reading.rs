@@ -155,14 +155,16 @@ impl SharedWriter {
         Ok(())
     }
 
-    /// Whether another entry was just stored in the place of the last one that the index has.
+    /// Whether the log has another entry in the place of the last one that the index has. Where a server seems to have stored one
+    /// there just now, the log is asked: anybody can say so.
     fn is_overwritten(&mut self) -> bool {
         let Ok(position) = self.position() else { return false };
         let is_other = self.received.chain_of(position.applied).is_some_and(|chain| !position.has_chain(chain));
+        self.received.forget_up_to(position.applied);
         if is_other {
-            self.lose(join::differs(&self.log, &position));
+            self.checked = None;
         }
-        is_other
+        is_other && self.check_log().is_err()
     }
 
     fn position(&mut self) -> Result<Position, StoreError> {
