@@ -161,27 +161,36 @@ pub fn run(workspace: &Workspace, arguments: &TortureArguments) -> Result<ExitCo
     ];
 
     let names = parts.each_ref().map(|(name, ..)| *name);
-    if let Some(unknown) = arguments.only.iter().find(|only| !names.contains(&only.as_str())) {
-        bail!("there is no part {unknown:?}; the parts are {}", names.join(", "));
-    }
+    check_names(&names, &arguments.only)?;
     let mut report = Report::default();
     let mut seen = Vec::new();
     for (name, extent, mut command) in parts {
-        if !arguments.only.is_empty() && !arguments.only.iter().any(|only| only == name) {
-            continue;
+        if arguments.only.is_empty() || arguments.only.iter().any(|only| only == name) {
+            report.stage(name, || {
+                seen.push(see(name, extent, &mut command)?);
+                Ok(seen.last().map(|part: &PartSeen| part.totals).unwrap_or_default())
+            });
         }
-        report.stage(name, || {
-            let part = see(name, extent, &mut command)?;
-            let totals = part.totals;
-            seen.push(part);
-            Ok(totals)
-        });
     }
+    write(workspace, &names, &seen)?;
+    Ok(report.finish())
+}
+
+/// Writes what was seen into the document.
+fn write(workspace: &Workspace, names: &[&str], seen: &[PartSeen]) -> Result<()> {
     let document = workspace.root.join(DOCUMENT);
     let before = fs::read_to_string(&document)?;
-    document::put(&document, &[("torture", &table(&names, &seen, &before))])?;
+    document::put(&document, &[("torture", &table(names, seen, &before))])?;
     println!("\nwritten to {DOCUMENT}");
-    Ok(report.finish())
+    Ok(())
+}
+
+/// Refuses names that no part has.
+fn check_names(names: &[&str], only: &[String]) -> Result<()> {
+    match only.iter().find(|only| !names.contains(&only.as_str())) {
+        Some(unknown) => bail!("there is no part {unknown:?}; the parts are {}", names.join(", ")),
+        None => Ok(()),
+    }
 }
 
 /// Runs a part, and gathers what it says about itself.

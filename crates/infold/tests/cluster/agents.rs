@@ -28,7 +28,7 @@ pub fn script() -> Script {
     let steps = [load_tools(), fold_branch(FOUND)];
     let next = move |received: &Received| {
         let [load, fold] = &steps;
-        // A client that gives its calls no ids has them told from others by what they say.
+        // Calls of a client that gives them no ids are recognised by what they say.
         let work = Work::reading(&format!("Read three files of {}", received.session), [], FOUND);
         let said = |tool: &str, words: &str| received.last_result_of(tool).is_some_and(|said| said.contains(words));
         if said("branch_return", "\"success\":true") || said("branch_create", FOUND) {
